@@ -5,15 +5,18 @@ import { sum } from './figures.ts';
 import type { CountedUse, Use } from './meter.ts';
 import { dollars, formatTable } from './table.ts';
 
-/** Uses that a process makes once in seconds or minutes, however many messages there are. Lanes and runs don't count them. */
+/**
+ * Calls that a process makes once in seconds or minutes, however many messages there are. Costs of lanes and
+ * runs leave them out.
+ */
 const nowAndThen = [
   /^deliver GetItem accounts/,
   /^\w+ (Query accounts|BatchGetItem accounts|GetSecretValue)/,
-  // The hosts of the APIs, which are learned.
+  // To learn the hosts of the APIs.
   /^\w+ UpdateItem accounts/,
   /^\w+ (GetItem|UpdateItem|Query) usage/,
   /^\w+ \w+ lanes \(account\)/,
-  // A batch that takes longer is hidden for longer: here, the machine is slow.
+  // Calls that hide a slow batch for longer, because this machine is slow.
   /^deliver ChangeMessageVisibilityBatch/,
 ];
 
@@ -49,8 +52,8 @@ export const ofBatch = (uses: readonly Use[]): readonly Use[] => [
 const keyOf = ({ by, what, unit }: Use): string => `${by} ${what} ${unit}`;
 
 /**
- * Adds up the uses by kind. Lines are in the order of calls, but usage is last, because the message that adds it up depends on
- * previous counts.
+ * Adds up uses by kind, in the order of calls. Usage comes last, because which message reports it depends on
+ * earlier counts.
  *
  * @param counted the number of messages or runs with these uses
  */

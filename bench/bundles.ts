@@ -8,7 +8,7 @@ import { onTheWay } from './cpu.ts';
 import { median, sum } from './figures.ts';
 import { kilobytes, printTable, verdict } from './table.ts';
 
-/** For the functions that every message passes. */
+/** The functions that handle every message. */
 const goals = { startBytes: 450_000, importMs: 60 };
 
 const imports = 11;
@@ -30,7 +30,7 @@ export async function printBundles(): Promise<readonly string[]> {
     return {
       handler,
       isJudged: onTheWay.some((one) => one === handler),
-      /** `index.mjs` and everything that it imports at once. */
+      /** `index.mjs` and everything that it imports statically. */
       startBytes: sum([...coldStart(folder).values()].map((text) => Buffer.byteLength(text))),
       allBytes: sum(
         readdirSync(folder, { recursive: true, withFileTypes: true })

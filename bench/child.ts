@@ -38,7 +38,7 @@ export function compileChild(name: Program): string {
   return outfile;
 }
 
-/** Variables that Lambda sets. They make the log and the requests as large as on AWS. */
+/** Variables that Lambda sets. With them, the log and the requests are as large as on AWS. */
 const asDeployed = {
   AWS_LAMBDA_FUNCTION_NAME: 'Svc-us-east-1-Service-DeliverShort',
   POWERTOOLS_LOG_LEVEL: 'INFO',

@@ -1,6 +1,6 @@
 /**
- * A function in many processes, as under load. They share only the tables. They are copies of one file in this process, where
- * the meter sees their calls.
+ * A function in many processes, as under load. They share only the tables. Each is a copy of one file in this
+ * process, whose calls the meter can see.
  */
 import { pathToFileURL } from 'node:url';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -25,7 +25,10 @@ const copy = z.object({
 
 let started = 0;
 
-/** @returns a function that invokes the process that was idle for longest, so that its knowledge is old, as in a large fleet */
+/**
+ * @returns a function that invokes the process that was idle for longest, so that it knows as little of
+ * recent changes as in a large fleet
+ */
 export async function startCopies(
   meter: Meter,
   name: 'deliver' | 'publish' | 'workflows',

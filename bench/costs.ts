@@ -21,7 +21,10 @@ interface CountedMessages {
   readonly by: By;
   readonly name: string;
   readonly body: Buffer;
-  /** The most dollars for a million in full batches, because a large bill comes from such a load. Other bills are only printed. */
+  /**
+   * The most dollars for a million messages in full batches. Only these are checked, because a large bill
+   * comes from such a load.
+   */
   readonly goal?: number;
 }
 
@@ -87,7 +90,8 @@ const printers: Readonly<Record<Part, (fixture: Fixture) => Promise<readonly str
 /**
  * Measures and prints the given parts.
  *
- * @returns the missed goals among counted figures, as sentences. Times depend on the machine, so the reader judges them.
+ * @returns the counted figures that miss their goals, as sentences. Times are not checked, because they
+ * depend on the machine
  */
 export async function measureCosts(parts: readonly Part[]): Promise<readonly string[]> {
   console.log(

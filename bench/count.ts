@@ -8,7 +8,10 @@ import type { Fixture } from './fixture.ts';
 
 interface Way {
   readonly messagesPerRequest: number;
-  /** Whether requests pass API Gateway, which bills them. Lambda bills only the invocation, not the request to a function URL. */
+  /**
+   * Whether requests pass API Gateway, which bills them. With a function URL, only Lambda's invocation is
+   * billed.
+   */
   readonly passesGateway: boolean;
   readonly eventFor: (fixture: Fixture, body: Buffer) => object;
 }
@@ -27,15 +30,15 @@ const ways = {
 } satisfies Readonly<Record<string, Way>>;
 export type By = keyof typeof ways;
 
-/** The number of averaged requests: a whole number of the steps in which usage is added up. */
+/** How many requests are averaged: a whole number of the steps in which usage is reported. */
 const countedRequests = 60;
 
-/** Whether a use counts for messages. Other occasional uses are the process's. */
+/** Whether a call is counted for messages. Other occasional calls are counted for processes. */
 const isOfMessages = (use: Use): boolean => isCounted(use) || use.what === 'UpdateItem usage';
 
 /**
- * Makes the bill of messages with a body. Handlers are warm: they have read the secret, the account, the day's usage, and the
- * APIs' hosts.
+ * Makes the bill of messages with a body. Handlers are warm: they have read the secret, the account, today's
+ * usage, and the hosts of the APIs.
  */
 export async function countBody(
   fixture: Fixture,
@@ -51,7 +54,7 @@ export async function countBody(
       uses.push(...(await passMessages(fixture, body, way, size)).filter(isOfMessages));
     return uses;
   };
-  // Both functions read what a process reads once, and learn their own host.
+  // Both functions read everything that a process reads once, and learn their own host.
   checkAnswer(await fixture.publish.invoke(way.eventFor(fixture, jsonBody)));
   checkAnswer(await fixture.deliver.invoke(queueEvent(await fixture.takeAttempts(way.messagesPerRequest))));
   await usesOf(10);

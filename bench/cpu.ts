@@ -10,7 +10,7 @@ import { median } from './figures.ts';
 import type { Fixture } from './fixture.ts';
 import { dollars, printTable, verdict } from './table.ts';
 
-/** The functions that every message passes. */
+/** The functions that handle every message. */
 export const onTheWay = ['publish', 'deliver'] as const;
 export type OnTheWay = (typeof onTheWay)[number];
 
@@ -85,7 +85,7 @@ function printMemory(cpuMs: PerHandler<number>): void {
     return {
       memoryMb,
       publishMs: durationMs(publish),
-      /** A warm invocation with a batch of ten, including the destination's time. */
+      /** The duration of a warm invocation with a batch of ten, including the destination's time. */
       deliverMs: durationMs(deliver),
       perMillion: runningDollars(publish) + runningDollars(deliver) / batchSize,
     };

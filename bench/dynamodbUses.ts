@@ -14,7 +14,7 @@ export interface Step {
   readonly gbMonths?: number;
 }
 
-/** The suffix of a write whose condition was false. */
+/** Marks a write whose condition was false. */
 export const refusedMark = ', refused';
 
 export type TableName = keyof typeof tables;
@@ -62,7 +62,7 @@ const batchGet = z.object({
 });
 
 const capacity = z.object({ CapacityUnits: z.number() });
-/** Not every DynamoDB stand-in counts. */
+/** Not every stand-in for DynamoDB counts units. */
 const counted = z.object({ ConsumedCapacity: z.optional(z.union([capacity, z.array(capacity)])) });
 
 interface WrittenRow {

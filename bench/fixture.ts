@@ -31,12 +31,12 @@ export interface Fixture {
   /**
    * Takes attempts from their queues.
    *
-   * @throws Error if there are fewer
+   * @throws Error if there are too few
    */
   takeAttempts(count: number): Promise<readonly Message[]>;
   measure(handler: 'publish' | 'deliver', event: object): Promise<readonly CountedUse[]>;
   measureDelivery(count: number): Promise<readonly CountedUse[]>;
-  /** Drops waiting attempts, which would be delivered in the next measurement. */
+  /** Drops waiting attempts, so that they are not delivered in the next measurement. */
   readonly purge: () => void;
   readonly close: () => Promise<void>;
 }

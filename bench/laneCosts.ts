@@ -50,14 +50,15 @@ const laneCases: readonly LaneCase[] = [
   { name: 'key, a rate only', parallelism: Infinity, headers: keyHeaders('shop-rate', 'rate=1000000') },
 ];
 
-/** The ways in which a lane's messages arrive, with the writes that the lane may add to a message. */
+/** The ways in which the messages of a lane arrive, and the writes that the lane may add to a message. */
 const ways = {
   capacity: { title: 'where it finds capacity, one message after another', what: 'finds capacity', goal: 2 },
   waiting: { title: 'where all are published before the first is delivered', what: 'waits', goal: 4 },
 } as const;
 
 /**
- * If the lane's row does not keep a tenant, its own row is written when a message joins and leaves, and its turn is recorded.
+ * A tenant that is not in the lane's row has a row, which is written when a message joins and leaves, and at
+ * its turn.
  */
 const tenantWrites = 1;
 const keptTenants = 4;
@@ -70,7 +71,7 @@ export async function printLanes(fixture: Fixture): Promise<readonly string[]> {
   for (const lane of laneCases) {
     const traffic = await openLane(fixture, fleet, token, lane);
     costs.capacity.push(await traffic.costOf({ rounds: 10, messages: 1, batchSize: 1 }));
-    // Twice as many as may be in flight, or 60; in batches as Lambda makes them if several messages are waiting.
+    // Twice as many as may be in flight, or 60. If several are waiting, in batches as Lambda makes them.
     const messages = lane.parallelism === 100 ? 200 : 60;
     costs.waiting.push(await traffic.costOf({ rounds: 1, messages, batchSize: 10 }));
   }
@@ -115,7 +116,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   };
   const deliver = async (batchSize: number) => {
     const handedOut = await fleet.work(batchSize, () => inbox.deliveries.length >= published);
-    // Later jobs have nothing to do.
+    // The other jobs find nothing to do.
     fixture.purge();
     return handedOut;
   };
@@ -168,7 +169,7 @@ function costOf(
   const onLane = uses.filter(isLane);
   const writes = onLane.filter(({ unit }) => unit === 'dynamoWrite');
   const pumps = uses.filter(isPump).length;
-  // A pump that is due later runs alone, and reads an empty lane.
+  // A pump that is due later runs alone, and finds an empty line.
   const later = pumps - pumpsHandedOut;
   const bill: readonly Use[] = [
     { ...requestUse(messages), by: 'publish' },
@@ -226,7 +227,7 @@ function printCosts(way: keyof typeof ways, costs: readonly LaneCost[]): void {
       `≤ ${goal} writes, ${goal + tenantWrites} with many fair keys`,
       (cost) => verdict(cost.writes, goalOf(cost, goal)),
     ],
-    // Refused writes depend on timing and the machine, so only the reader judges them.
+    // Refused writes depend on timing and the machine, so they are not checked.
     ['with refused', (cost) => verdict(cost.writes + cost.refused, goalOf(cost, goal))],
   ]);
 }

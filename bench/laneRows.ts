@@ -46,7 +46,7 @@ export async function printLaneRows(): Promise<readonly string[]> {
     };
   }
 
-  /** @param isLong whether more attempts wait than the row itself holds; if not, none wait */
+  /** @param isLong whether more attempts wait than fit into the row; otherwise none wait */
   async function measure(kind: LaneKind, leases: number, isLong: boolean) {
     const lane = laneWith(kind, leases, isLong);
     await saveLane(lane);

@@ -16,7 +16,7 @@ export interface Use extends Step {
 }
 
 export interface CountedUse extends Use {
-  /** The number of the call in its measurement. A call may have several uses. */
+  /** The number of the call in its measurement. One call may have several uses. */
   readonly call: number;
 }
 
@@ -39,11 +39,10 @@ interface Clients {
 type RecordStep = (step: Step) => void;
 
 class Measurement {
-  /** The uses of each call, in the order of starting. */
+  /** The uses of each call, in the order in which the calls started. */
   readonly #calls: Step[][] = [];
-  /** Calls that the two clients reported. */
   #told = 0;
-  /** HTTP requests of the two clients, seen from outside. */
+  /** How many HTTP requests of the two clients were seen from outside. */
   #seen = 0;
 
   beginTold(): RecordStep {
@@ -225,7 +224,6 @@ const sends = {
 };
 const isSend = (operation: string): operation is keyof typeof sends => Object.hasOwn(sends, operation);
 
-/** The suffix of a call that sends a pump. */
 export const pumpMark = ', a pump';
 /** The suffix of a call that sends a job again because it could not be done now. */
 export const returnMark = ', again';

@@ -41,7 +41,6 @@ function addRivals(text: string, all: readonly RivalName[] = []): readonly Rival
   );
 }
 
-/** @throws Ending */
 export function parseOptions(args: readonly string[]): Task {
   const given = parse(
     command('bench', about)
@@ -123,7 +122,6 @@ export function parseOptions(args: readonly string[]): Task {
   return { kind: 'costs', parts: part === undefined ? parts : [part] };
 }
 
-/** @throws Ending */
 function monthOf({
   messages,
   answer = 100,

@@ -18,7 +18,10 @@ import { unlimited } from './stageClient.ts';
 
 const functionNames = ['publish', 'workflows'] as const;
 type Measured = (typeof functionNames)[number];
-/** More than a run's requests, except in the longest case, so that each request reaches another process. */
+/**
+ * More processes than a run has requests (except in the longest case), so that each request is handled by
+ * another one.
+ */
 const processes = { publish: 17, workflows: 3 } as const;
 
 export type Route = (context: WorkflowContext) => Promise<unknown>;
@@ -89,7 +92,7 @@ export async function startRunStage(fixture: Fixture) {
   const qstash = new Qstash({ baseUrl: gateway.url, token, enableTelemetry: false, retry: false });
 
   const handlers = new Map<string, (request: Request) => Promise<Response>>();
-  // The endpoint answers at once, and works after the batch, so that nothing else is counted with it.
+  // The endpoint answers at once and works after the batch, so that its work is not counted with the batch.
   const endpoint = receiver.inbox((_delivery, response) => response.writeHead(200, endpointHeaders).end());
   const thirdParty = receiver.inbox((_delivery, response) => {
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(thirdPartyAnswer);
@@ -117,7 +120,8 @@ export async function startRunStage(fixture: Fixture) {
   function untilDue(): boolean {
     const due = deliveryQueues.flatMap((name) => queues.nextDueIn(name) ?? []);
     if (due.length === 0) return false;
-    // Jobs that are due within a second arrive together, as under load: SQS has a resolution of a second.
+    // Jobs that are due within a second arrive together, as under load, because SQS has a resolution of a
+    // second.
     clock.moveTo(Date.now() + Math.min(...due) + 1_000);
     queues.wake();
     return true;

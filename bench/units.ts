@@ -10,7 +10,10 @@ const kilobyte = 1024;
 
 const textBytes = (text: string): number => Buffer.byteLength(text, 'utf8');
 
-/** A byte per pair of digits between the first and the last that are not zero, counted from the point; one more; another for a sign. */
+/**
+ * The size of a number: a byte for each pair of digits from the first to the last that is not zero, pairs
+ * beginning at the point; one more; and another for a sign.
+ */
 function numberBytes(text: string): number {
   const [whole = '', fraction = ''] = text.replace(/^[+-]/, '').split('.');
   const pairs = `${'0'.repeat(whole.length % 2)}${whole}${fraction}${'0'.repeat(fraction.length % 2)}`;

@@ -79,7 +79,7 @@ async function countRuns(
   return { 1: await happenedIn(1), 10: await happenedIn(10) };
 }
 
-/** Runs or parts of runs that are added to others or subtracted from them. */
+/** Runs or parts of runs that are added to others, or subtracted. */
 interface Term {
   readonly of: Counted;
   readonly times: number;
@@ -90,7 +90,9 @@ const least = 1e-6;
 
 type RunCost = ReturnType<typeof sumOf>;
 
-/** Makes the bill of a part that no run consists of alone: a sum of runs in which everything else cancels out. */
+/**
+ * Makes the bill of a part that cannot be measured alone: a sum of runs in which everything else cancels out.
+ */
 function sumOf(body: string, terms: readonly Term[]) {
   const usesOf = (size: BatchSize): readonly Use[] =>
     terms.flatMap(({ of, times }) =>
@@ -114,7 +116,7 @@ function sumOf(body: string, terms: readonly Term[]) {
 
 type StepCost = ReturnType<typeof stepCost>;
 
-/** One step of a long run: its delivery, which contains all previous steps, and what its endpoint then submits. */
+/** One step of a long run: a delivery with all previous steps, and what the endpoint then submits. */
 function stepCost(step: number, happened: readonly Happening[]) {
   const some = (...kinds: readonly Happening['kind'][]) =>
     happened.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
@@ -148,8 +150,8 @@ function withStep(event: object, stepId: number): object {
 }
 
 /**
- * Counts some steps of one run. The steps between are submitted without their deliveries, each of which would contain all
- * previous steps.
+ * Counts some steps of one run. The steps in between are submitted without being delivered, because each
+ * delivery would contain all previous steps.
  */
 async function countLong(stage: RunStage): Promise<readonly StepCost[]> {
   const { url } = stage.serve(async (context) => {
@@ -206,7 +208,8 @@ export async function printWorkflows(fixture: Fixture): Promise<readonly string[
     const one = await count(single);
     const all = await count(sequence);
     const more = sequentialSteps - 1;
-    // A step is the difference between a longer and a shorter run. Start and end are the rest of the shorter run.
+    // A step is the difference between a longer and a shorter run. The rest of the shorter run is its start
+    // and end.
     const startAndEnd: readonly Term[] = [
       { of: one, times: 1 + 1 / more },
       { of: all, times: -1 / more },
@@ -263,7 +266,7 @@ const printSteps = (title: string, steps: readonly StepCost[]): void => {
     ['step', ({ step }) => String(step)],
     ['publish calls', ({ calls }) => String(calls('publish'))],
     ['deliver calls', ({ calls }) => String(calls('deliver'))],
-    // The calls with which the endpoint reads a list that is too large for its delivery.
+    // The calls of an endpoint that reads a list too large for its delivery.
     ['workflows calls', ({ calls }) => String(calls('workflows'))],
     ['write units', ({ units }) => String(units('dynamoWrite', 'publish', 'deliver'))],
     ['publish reads', ({ units }) => String(units('dynamoRead', 'publish'))],

@@ -87,6 +87,10 @@ const ofOperators: Readonly<Record<string, Listed>> = {
     load: () => import('./commands/cdk.ts'),
     first: ['destroy'],
   },
+  template: {
+    about: 'write CloudFormation templates and code for Terraform, OpenTofu or the AWS CLI',
+    load: () => import('./commands/template.ts'),
+  },
   verify: {
     about: 'test a deployment by using it, or check the AWS account before one',
     load: async () => (hasCdk() ? import('./commands/verify.ts') : { run: () => runCommand(runBesideCdk) }),

@@ -8,8 +8,9 @@ const root = resolve(import.meta.dirname, '..');
 export const handlersDirectory = join(root, 'lambdas/handlers');
 
 /**
- * Large files and packages that handlers import dynamically, by their bundles' names. Each bundle contains all its imports.
- * Otherwise esbuild would move modules that handlers share with it into the cold start. The price is a second copy of these.
+ * Large files and packages that handlers import dynamically, by the names of their bundles. Each bundle
+ * contains all its imports. Otherwise esbuild would move modules that handlers also import into the cold
+ * start. So these modules are bundled twice.
  */
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
@@ -20,8 +21,9 @@ const apart = {
 };
 
 /**
- * Bundles one handler, without the modules of which it uses nothing (`sideEffects` in package.json). The folder's name is a
- * content hash, so an unchanged handler is not deployed again, and two processes can bundle at once.
+ * Bundles one handler, without modules that it imports but does not use (`sideEffects` in package.json). The
+ * folder's name is a content hash. So an unchanged handler is not deployed again, and two processes can
+ * bundle at the same time.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
   const files = [
@@ -31,7 +33,7 @@ export function bundle(handler: string, from = handlersDirectory): string {
   return writeFolder(join(root, '.cache/bundles', handler), files);
 }
 
-/** Built once for both APIs. */
+/** Built only once, for both APIs. */
 function consoleFiles(): readonly (readonly [string, Uint8Array])[] {
   builtConsole ??= buildConsole();
   return [...builtConsole].map(([name, content]) => [`console/${name}`, content]);
@@ -54,7 +56,7 @@ function withParts(handler: Files): Files {
   return new Map([...linked, ...parts]);
 }
 
-/** Most handlers have the same parts, so a process bundles each part once. */
+/** Most handlers import the same parts, so each part is bundled once. */
 const builtParts = new Map<string, Files>();
 
 function buildPart(name: string, source: string): Files {
@@ -80,7 +82,7 @@ export const lambdaBuild = {
   legalComments: 'none',
   mainFields: ['module', 'main'],
   alias: { '@aws-sdk/credential-provider-node': join(root, 'lib/lambdaCredentials.ts') },
-  // CommonJS dependencies call `require` for Node's own modules, and ES modules have none.
+  // CommonJS dependencies call `require` for Node's own modules. ES modules have no `require`.
   banner: {
     js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
   },

@@ -29,7 +29,7 @@ interface ManagementStackProps extends StackProps {
 /** Requests a second, and at one instant: enough for an operator and scripts, too few to guess passwords. */
 const throttle = { rate: 50, burst: 50 };
 
-/** The authorizer chooses the code and the sentence. */
+/** The authorizer decides the code and the sentence. */
 const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
@@ -93,7 +93,7 @@ export class ManagementStack extends Stack {
           secretArn(this, names.masterSecret),
           secretArn(this, names.managementSecret),
         ),
-        // The test of a failure callback is a delivery.
+        // The test of a failure callback makes a delivery.
         readTlsSecrets(this, settings),
         allow(
           ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],

@@ -1,6 +1,7 @@
 /**
- * Names of resources that other stacks know. They are fixed, because a region's template cannot refer to another region's. The
- * price: CloudFormation cannot replace such a resource, and one that stays after its stack blocks its name.
+ * Names of resources that other stacks refer to. They are fixed, because a region's template cannot refer to
+ * another region's resources. So CloudFormation cannot replace such a resource, and if one remains when its
+ * stack is deleted, its name is taken.
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -9,9 +10,9 @@ import type { Settings } from './settings.ts';
 export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   /** One table, with a replica in each region. */
   accountsTable: `${name}-accounts`,
-  /** A separate table in each region. The management API reads all of them. */
+  /** A separate table in each region, all read by the management API. */
   usageTable: `${name}-usage`,
-  /** A queue in each region, for the other regions and the management API. */
+  /** A queue in each region, to which other regions and the management API send. */
   accountChangesQueue: `${name}-account-changes`,
   /** Made in the first region, with replicas in the others. */
   masterSecret: `${name}/master`,
@@ -33,16 +34,17 @@ export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' |
   scheduleGroup ?? name;
 
 /**
- * Values that may not change after the first deployment, by setting. A region's state stack exports them and its service stack
- * imports them, and "you can't delete the stack that is exporting the output value or modify the exported output value"
- * (CloudFormation User Guide, "Get exported outputs").
+ * Values that may not change after the first deployment, by setting. A region's state stack exports them and
+ * its service stack imports them. CloudFormation does not change exports in use: "you can't delete the stack
+ * that is exporting the output value or modify the exported output value" (CloudFormation User Guide, "Get
+ * exported outputs").
  */
 export const fixedOf = (settings: Settings): Readonly<Record<string, string>> => ({
   /** Another first region would make a second table of accounts, and another master secret. */
   regions: settings.regions[0] ?? '',
-  /** Data may get protection but not lose it. */
+  /** Protection of data may be added, but not removed. */
   ...(settings.retain && { retain: 'true' }),
-  /** A replaced group would be deleted with all its schedules. */
+  /** The old group would be deleted with all its schedules. */
   scheduleGroup: scheduleGroupOf(settings),
 });
 

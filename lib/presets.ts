@@ -1,10 +1,10 @@
 /**
- * Sets of settings that are chosen with the setting `stage`. A setting wins over its stage, and a stage wins over defaults.
- * `docs/settings.md` has the reasons; a test compares the two.
+ * Sets of settings, chosen by the setting `stage`. Settings that are given take precedence over a set, and a
+ * set over defaults. `docs/settings.md` has the reasons; a test compares the two.
  */
 
 export const presets = {
-  /** For experiments: cheap, with full logs, for a small AWS account. Nothing stays after its deletion. */
+  /** For experiments: cheap, with full logs, for a small AWS account. If it is deleted, nothing remains. */
   dev: {
     name: 'SvcDev',
     retain: false,

@@ -10,7 +10,7 @@ export const valuesIn = (list: readonly string[], region: string): readonly stri
 
 export const valuesOf = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[1]);
 
-/** Regions, or others such as `management`. */
+/** The regions in a list, or other places such as `management`. */
 export const placesIn = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[0]);
 
 export const regionOfArn = (arn: string): string => arn.split(':')[3] ?? '';

@@ -1,4 +1,4 @@
-/** The part of a region that can be made again at any time. */
+/** The part of a region that can be replaced at any time. */
 import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { consoleRoutes, routes } from '../lambdas/http/routes.ts';
@@ -43,10 +43,10 @@ export class ServiceStack extends Stack {
   readonly monitoring: Monitoring | undefined;
   readonly resources: Resources;
   readonly variables: FunctionEnvironment;
-  /** For the management API's function. It takes no destinations, so it needs no host of this stack. */
+  /** For the management API's function, which accepts no destinations and so needs no host of this stack. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
-  /** The CDK would look up the zones' names in AWS, but synthesis must not need AWS. */
+  /** Without names: the CDK would look up the zones in AWS, but synthesis must not need AWS. */
   override get availabilityZones(): string[] {
     return [0, 1, 2].map((at) => Fn.select(at, Fn.getAzs(this.region)));
   }
@@ -68,7 +68,7 @@ export class ServiceStack extends Stack {
       settings,
     });
 
-    // An accounts stack that was removed from an app still imports it.
+    // Exported even if unused: an accounts stack that was removed from an app still imports it.
     this.exportValue(made.api.restApiId);
     const resources: Resources = {
       settings,
@@ -98,7 +98,7 @@ export class ServiceStack extends Stack {
     this.delivery = new Delivery(this, {
       ...parts,
       instances: this.instances,
-      // Deliveries tell destinations where to complete an attempt.
+      // The API's URL is in deliveries, so that destinations can complete attempts.
       shared: { ...shared, network, extraCa, variables: { API_URL: made.url } },
     });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
@@ -110,7 +110,8 @@ export class ServiceStack extends Stack {
     if (settings.canary && this.monitoring !== undefined)
       shiftStepByStep(
         this,
-        // A second version on instances doubles the execution environments, for a tenth of the invocations.
+        // Not on instances, where a second version doubles the execution environments for a tenth of the
+        // invocations.
         this.messageFunctions.filter(({ isOnInstances }) => !isOnInstances),
         this.monitoring.essential,
       );

@@ -1,4 +1,4 @@
-/** On the command line every value is text. */
+/** The types of settings. On the command line every value is text. */
 import * as z from 'zod';
 import {
   arnKinds,

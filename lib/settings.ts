@@ -79,7 +79,7 @@ const shape = z.strictObject({
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('WARN'),
   headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
-  /** The delivery functions may send only to these, and to `lambdaDestinations`. */
+  /** The delivery functions may send only to ARNs that match these or `lambdaDestinations`. */
   destinations: listOf(destinationPattern, allowedDestinationPattern),
   lambdaDestinations: listOf(functionPattern, allowedFunctionPattern),
   extraCaCertificates: certificateFile.optional(),
@@ -117,7 +117,7 @@ const shape = z.strictObject({
    * service fits into the smallest AWS account.
    */
   publishConcurrency: whole(1, 100_000).optional(),
-  /** On by default, unless there is a firewall, which it would pass by. */
+  /** On by default, unless there is a firewall, which requests to this URL would bypass. */
   publishUrl: flag.optional(),
   /** See `alarmTable.ts`. */
   monitoring: z
@@ -126,7 +126,10 @@ const shape = z.strictObject({
       z.union([z.boolean(), z.literal('essential')], { error: 'must be true, false or essential' }),
     )
     .default(true),
-  /** They lack saved queries, alarms on several metrics, and the connection of the firewall to the APIs. */
+  /**
+   * Emulators do not have saved queries, alarms on several metrics, and the connection of the firewall to the
+   * APIs.
+   */
   forEmulator: flag.default(false),
   canary: flag.default(false),
   /** AWS asks each address for confirmation first. */
@@ -153,7 +156,7 @@ const shape = z.strictObject({
     .optional(),
   ...network,
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
-  /** More than 1 is for emulators. */
+  /** Values above 1 are for emulators. */
   clientPatience: number(z.number().min(1).max(100)).default(1),
   /** An AWS account and region has only one such role. */
   gatewayLogRole: flag.default(true),
@@ -242,10 +245,10 @@ const together = refined.transform((settings) => ({
 
 export type Settings = z.output<typeof together>;
 
-/** Context names of the CDK itself have these characters. Names of settings do not. */
+/** Context of the CDK itself has these characters in its names. Settings do not. */
 const ofTheCdk = /[:@]/;
 
-/** Its message describes each wrong setting. */
+/** An error whose message describes each wrong setting. */
 export class SettingsError extends Error {}
 
 interface Source {
@@ -295,7 +298,6 @@ function check(given: Readonly<Record<string, unknown>>, source: Source): Settin
   return read.data;
 }
 
-/** @throws SettingsError */
 export function readSettings(app: App): Settings {
   const all: unknown = app.node.getAllContext();
   return check(

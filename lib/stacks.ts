@@ -1,6 +1,6 @@
 /**
- * A deployment's stacks: for each region one that keeps data and one that can be made again at any time, and the management API
- * in the first region.
+ * The stacks of a deployment. Each region has one that keeps data, and one that can be replaced at any time.
+ * The management API is in the first region.
  */
 import { type Environment, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
@@ -26,7 +26,10 @@ export interface Stacks {
   readonly managementStacks: readonly ManagementStack[];
 }
 
-/** @param scope of the stacks. The CLI passes the app: a construct in between would be a prefix of each stack name */
+/**
+ * @param scope of the stacks. The CLI passes the app, because a construct in between would be a prefix of all
+ * stack names
+ */
 export function makeStacks(scope: Construct, { settings, codeOf, account }: Deployment): Stacks {
   const [homeRegion, ...otherRegions] = settings.regions;
   const environment = (region: string): Environment =>

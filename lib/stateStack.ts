@@ -19,7 +19,7 @@ import { makeTable, type OwnTables, type TableCapacity } from './state/tables.ts
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;
-  /** Only the first region's stack gets these, and makes the shared resources with replicas there. */
+  /** Only for the first region's stack, which makes the shared resources with replicas in these regions. */
   readonly makesReplicasIn?: readonly string[];
 }
 
@@ -42,8 +42,8 @@ export class StateStack extends Stack {
       schedules: makeTable(this, 'ScheduleTable', tables.schedules, kept),
       deduplication: makeTable(this, 'Deduplication', tables.deduplication, kept),
     };
-    // The service stack imports these, except for a restored table. CloudFormation refuses to delete an imported export, so the
-    // export stays.
+    // The service stack imports these exports, except for a restored table. CloudFormation refuses to delete
+    // an export in use, so even that one is kept.
     for (const table of Object.values(this.tables)) {
       this.exportValue(table.tableName);
       this.exportValue(table.tableArn);
@@ -62,7 +62,8 @@ export class StateStack extends Stack {
   private makeBucket(settings: Settings): Bucket {
     const bucket = new Bucket(this, 'Bodies', {
       ...privately(settings),
-      // The log tells who read which body when. A bucket that is deleted with its stack must be empty, so it has no log.
+      // The log shows who read which body when. A bucket that is deleted with its stack must be empty, so it
+      // has no log.
       ...(settings.retain && { serverAccessLogsBucket: this.makeAccessLog(settings) }),
       lifecycleRules: [
         ...bodyLifetimesDays.map((days) => ({
@@ -99,9 +100,10 @@ export class StateStack extends Stack {
   }
 
   /**
-   * Makes what a deployment has once: the table of accounts and the master secret, with replicas, and the password.
+   * Makes what a deployment has only once: the table of accounts and the master secret, with replicas, and
+   * the management password.
    *
-   * @returns first the ones that are deleted if a first deployment fails
+   * @returns first the resources that are deleted if a first deployment fails
    */
   private makeShared(settings: Settings, otherRegions: readonly string[]): readonly IConstruct[] {
     const { name, retain } = settings;
@@ -115,8 +117,8 @@ export class StateStack extends Stack {
       // free.
       dynamoStream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
-    // `generateSecretString` may never change by a character: CloudFormation would generate another value, and all tokens and
-    // signing keys would become invalid. The same holds for the password below.
+    // The arguments of `generateSecretString` may never change. CloudFormation would generate another value,
+    // and all tokens and signing keys would become invalid. The same applies to the password below.
     const masterSecret = new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
       description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,
@@ -150,8 +152,8 @@ export class StateStack extends Stack {
 }
 
 /**
- * Makes resources with fixed names one by one and before the rest. So a first deployment that fails because of them leaves no
- * table behind: see {@link makeTable}.
+ * Makes resources with fixed names one by one, before all others. So if they fail in a first deployment, no
+ * table is left: see {@link makeTable}.
  */
 function makeFirst(named: readonly IConstruct[], others: readonly IConstruct[]): void {
   named.forEach((next, at) => {
@@ -189,15 +191,15 @@ const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
 });
 
 /**
- * Only for messages: their writes are most of DynamoDB's cost. The other tables save little, and the one with replicas would
- * need the same auto scaling in all regions.
+ * Only for messages, whose writes are most of DynamoDB's cost. Other tables would save little, and the one
+ * with replicas would need the same auto scaling in all regions.
  */
 const capacityIn = ({ readCapacity: read, writeCapacity: write }: Settings): TableCapacity | undefined =>
   read === undefined || write === undefined ? undefined : { read, write };
 
 /**
- * Kept buckets and secrets are still deleted if the operation that makes them fails: they are empty, and a secret's fixed name
- * would be taken.
+ * Even buckets and secrets that are kept are deleted if their creation fails. They are empty, and a secret's
+ * fixed name would be taken.
  */
 const removalPolicyOf = (retain: boolean): RemovalPolicy =>
   retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;

@@ -11,7 +11,7 @@ import { PatternStatement, shownArn } from './acknowledge.ts';
 import { tlsSecretArns } from './names.ts';
 import type { Settings } from './settings.ts';
 
-/** A test refuses patterns. */
+/** A test refuses patterns in `resources`. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
@@ -24,7 +24,7 @@ function allowRows(
 ): PolicyStatement {
   const statement = allow(actions, ...tableArns);
   const compares = keys.some((key) => key.endsWith('*')) ? 'StringLike' : 'StringEquals';
-  // The condition also holds for a request without keys, but requests with these actions always have keys.
+  // The condition is also true for a request without keys, but these actions always have keys.
   statement.addCondition(`ForAllValues:${compares}`, { 'dynamodb:LeadingKeys': [...keys] });
   return statement;
 }
@@ -40,7 +40,7 @@ export function readTlsSecrets(stack: Stack, settings: Pick<Settings, 'name'>): 
   );
 }
 
-/** For functions that refuse destinations. Allows reading no accounts. */
+/** For functions that refuse destinations. Does not allow reading accounts. */
 export const readApiHosts = (accountsArn: string, regions: readonly string[]): PolicyStatement =>
   allowRows(
     ['dynamodb:BatchGetItem'],
@@ -62,13 +62,12 @@ export const noteHostsAndUses = (accountsArn: string, region: string, api: ApiNa
 export const removeTokens = (...accountsArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:DeleteItem'], accountsArns, [tokenRows]);
 
-/** Allows writing only the audit trails in usage tables. */
 export const writeTrails = (...usageArns: readonly string[]): PolicyStatement =>
   allowRows(['dynamodb:UpdateItem'], usageArns, [`${auditedPrefix}*`]);
 
 /**
- * AWS checks a batch like the action on one message ("Actions, resources, and condition keys for Amazon SQS"). Only emulators
- * know the second name.
+ * For AWS, the action on one message includes batches ("Actions, resources, and condition keys for Amazon
+ * SQS"). Only emulators know the other name.
  */
 export const alsoInBatches = (forEmulator: boolean, ...actions: readonly string[]): string[] => [
   ...actions,

@@ -70,10 +70,10 @@ export class SvcQueue extends Construct {
   }
 
   /**
-   * Makes an account at deployment, in the first region. If it is removed from the app, it is suspended and keeps its data. If
-   * it is added again, it works with the same token.
+   * Makes an account in the first region when the app is deployed. If it is removed from the app, it is
+   * suspended and keeps its data. If it is added again, its token is the same.
    *
-   * @param id letters, digits, dashes. Another id is another account
+   * @param id letters, digits and dashes; another id is another account
    * @throws Error that names each wrong prop
    */
   account(id: string, props: SvcAccountProps = {}): SvcAccount {
@@ -162,7 +162,10 @@ export class SvcQueue extends Construct {
     return this.#accountsStack;
   }
 
-  /** A separate stack: it depends on the app's stacks for the URLs of destinations, and they depend on the accounts stack. */
+  /**
+   * A separate stack, because it depends on stacks of the app for the URLs of destinations, and those depend
+   * on the accounts stack.
+   */
   get #forContents(): Stack {
     if (this.#contentsStack === undefined) {
       const name = `${this.#settings.name}-Contents`;
@@ -172,7 +175,7 @@ export class SvcQueue extends Construct {
         this.#stackProps(name, 'the schedules and URL groups of the app'),
       );
       setFlags(this.#contentsStack);
-      // Weak, like the references to secrets: see `AccountsStack`.
+      // Weak references, like those to secrets: see `AccountsStack`.
       CrossStackReferences.of(this.#contentsStack).consume(ReferenceStrength.BOTH);
       Tags.of(this.#contentsStack).add('service', this.#settings.name);
     }

@@ -1,9 +1,9 @@
-/** Writes files durably: they survive a loss of power after the call returns. */
+/** Writes files so that they survive a loss of power. */
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file, completely or not at all. Only its owner may read it.
+ * Replaces a file, completely or not at all. Only its owner can read it.
  *
  * @throws Error of the disk; the file is then unchanged
  */
@@ -15,7 +15,7 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
     writeAll(file, bytes);
     fsyncSync(file);
   } catch (error) {
-    // On a full disk, the partial file would take the last room.
+    // The partial file would take up the last space of a full disk.
     rmSync(temporary, { force: true });
     throw error;
   } finally {
@@ -25,7 +25,9 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
   flushFolder(dirname(path));
 }
 
-/** Writes all bytes, at a position or behind the last write: one call may write only some of them. */
+/**
+ * Writes all bytes, at a position or after the last write. A single call of the system may write only some.
+ */
 export function writeAll(file: number, bytes: Uint8Array, at?: number): void {
   for (let written = 0; written < bytes.length;) {
     const position = at === undefined ? null : at + written;
@@ -35,7 +37,7 @@ export function writeAll(file: number, bytes: Uint8Array, at?: number): void {
 
 /** Flushes a file that another process or stream has written. */
 export function flushFile(path: string): void {
-  // Windows flushes only files that are open for writing.
+  // Opened for writing: Windows flushes only such files.
   const file = openSync(path, 'r+');
   try {
     fsyncSync(file);
@@ -44,10 +46,10 @@ export function flushFile(path: string): void {
   }
 }
 
-/** Windows itself flushes the names of files. */
+/** Windows flushes the names of files by itself. */
 const canOpenFolders = process.platform !== 'win32';
 
-/** Flushes the names in a folder. Without it, a new or renamed file may be lost. */
+/** Flushes the names in a folder. Without this, a new or renamed file could be lost. */
 export function flushFolder(path: string): void {
   if (!canOpenFolders) return;
   const folder = openSync(path, 'r');

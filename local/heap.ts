@@ -1,15 +1,15 @@
-/** An item of a heap. It stores its place, so that it can be removed or moved without a search. */
+/** An item of a heap. It knows its place, so that it can be removed or moved without a search. */
 export interface Placed {
-  /** Index in the heap's array; -1 outside a heap. Only the heap writes it. */
+  /** The index in the heap's array; -1 if it is in no heap. Only the heap writes it. */
   place: number;
 }
 
-/** A binary heap, smallest item first. Changes are O(log n). */
+/** A binary heap, smallest item first. Each change takes O(log n). */
 export class Heap<Item extends Placed> {
   readonly #items: Item[] = [];
   readonly #before: (a: Item, b: Item) => boolean;
 
-  /** @param before a strict order */
+  /** @param before whether `a` comes before `b`; false if they are equal */
   constructor(before: (a: Item, b: Item) => boolean) {
     this.#before = before;
   }
@@ -27,7 +27,7 @@ export class Heap<Item extends Placed> {
     this.#rise(item);
   }
 
-  /** Moves an item after its order has changed. */
+  /** Moves an item whose order has changed. */
   reorder(item: Item): void {
     this.#rise(item);
     this.#sink(item);

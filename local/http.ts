@@ -16,7 +16,7 @@ export { loopback };
 
 export type Server = HttpServer | HttpsServer;
 
-/** Wraps a listener, and refuses some requests before it gets them. */
+/** Wraps a listener, and refuses some requests before they reach it. */
 export type Guard = (listener: RequestListener) => RequestListener;
 
 export const noGuard: Guard = (listener) => listener;
@@ -30,10 +30,11 @@ interface Listening {
 /**
  * Listens, by default only on the loopback address.
  *
- * @param port 0 chooses a free port
- * @param flag the flag of `npm start` that sets the port
- * @param isFed whether another process accepts the connections, and passes them on
- * @throws StageError if the port is taken or not permitted, the machine lacks the address, or the certificate is invalid
+ * @param port 0 for a free port
+ * @param flag of `npm start` that sets the port
+ * @param isFed whether another process accepts the connections and passes them on
+ * @throws StageError if the port is taken or not permitted, the machine does not have the address, or the
+ * certificate is invalid
  */
 export async function listen(
   listener: RequestListener,
@@ -44,7 +45,7 @@ export async function listen(
   isFed = false,
 ): Promise<Listening> {
   const { host, tls } = network;
-  // Idle connections stay open: a client must not find its connection closed when it sends a request.
+  // Idle connections stay open. A client must not find its connection closed when it sends a request.
   const settings = { keepAliveTimeout: 3_600_000, ...options };
   const server =
     tls === undefined
@@ -56,7 +57,8 @@ export async function listen(
       connectionsOf(server).delete(socket);
     });
   });
-  // From this event on, Node knows the open connections: it closes idle ones, and those whose requests take too long.
+  // Since this event, Node keeps track of connections: it closes idle ones, and those whose requests take too
+  // long.
   if (isFed) server.emit('listening');
   const listening = isFed ? port : await listenAt(server, { host, port, flag });
   return { server, port: listening, url: urlOf(network, listening) };
@@ -113,14 +115,14 @@ function explained(error: Error, { host, port, flag }: Place): Error {
 
 const open = new WeakMap<Server, Set<Socket>>();
 
-/** The open connections of a server, those of other processes included. */
+/** The open connections of a server, including those accepted by other processes. */
 export function connectionsOf(server: Server): Set<Socket> {
   const connections = open.get(server) ?? new Set();
   open.set(server, connections);
   return connections;
 }
 
-/** Servers that take no new connections. */
+/** Servers that accept no new connections. */
 const closed = new WeakSet<Server>();
 /** Servers whose idle connections are closed. */
 const draining = new WeakSet<Server>();
@@ -134,11 +136,12 @@ export function endWithServer(server: Server, response: ServerResponse): void {
 }
 
 /**
- * Lets clients use other processes: takes no new connections, and ends each one after its next answer. Resolves when all have
- * ended.
+ * Makes clients use other processes: accepts no new connections, and ends each open one after its next
+ * answer. Resolves when all have ended.
  */
 export async function turnAway(server: Server): Promise<void> {
-  // The HTTP server would also close idle connections, on which clients may just send a request.
+  // The HTTP server's own `close` would also close idle connections, on which a client may be sending a
+  // request.
   if (!closed.has(server)) NetServer.prototype.close.call(server, () => undefined);
   closed.add(server);
   for (const socket of connectionsOf(server)) {
@@ -149,7 +152,7 @@ export async function turnAway(server: Server): Promise<void> {
   }
 }
 
-/** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
+/** Stops accepting requests. Resolves when the accepted ones are answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (draining.has(server)) return;
   draining.add(server);
@@ -178,7 +181,7 @@ export async function close(server: Server): Promise<void> {
 export function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   return new Promise((resolve, reject) => {
-    // Iterating over the stream would take more CPU.
+    // Takes less CPU than iterating over the stream.
     request.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
     });
@@ -192,7 +195,10 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Ends an answer with its body. An answer to HEAD has no body, and no length: it would have to be GET's (RFC 9110, 8.6). */
+/**
+ * Ends an answer with its body. An answer to HEAD has no body. It has no length either, because that would
+ * have to be GET's (RFC 9110, 8.6).
+ */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (response.req.method !== 'HEAD') response.setHeader('Content-Length', body.length);
   response.end(body);

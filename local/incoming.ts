@@ -1,12 +1,12 @@
-/** A request as AWS receives it. The gateway and the function URL make events from it. */
+/** A request as AWS would receive it. The gateway and the function URL make events from it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { decodedOrAsIs } from '../lambdas/shared/text.ts';
 import type { Origin } from './network/network.ts';
 
 /**
- * Splits a request's target into raw path and query. Node's Latin-1 characters are percent-encoded. Servers must also accept a
- * whole URL (RFC 9112, 3.2.2).
+ * Splits a request's target into raw path and query. Characters that Node read as Latin-1 are
+ * percent-encoded. The target may be a whole URL (RFC 9112, 3.2.2).
  */
 export function splitUrl(target: string): { path: string; query: string } {
   const url = target.replace(/^https?:\/\/[^/?]*\/?/i, '/');
@@ -23,7 +23,10 @@ export function requestTime(receivedAt: number): string {
   return `${day}/${month}/${year}:${time} +0000`;
 }
 
-/** Headers about the connection. AWS does not pass them on, nor those that `Connection` names (RFC 9110, 7.6.1). */
+/**
+ * Headers about the connection. AWS does not pass them on, and neither those that `Connection` names (RFC
+ * 9110, 7.6.1).
+ */
 const hopByHop = new Set([
   'connection',
   'expect',
@@ -55,7 +58,7 @@ export function passedHeaders(
   ];
 }
 
-/** `Connection` cannot remove these headers, because a request without them has another meaning. */
+/** Headers that `Connection` cannot remove, because they are essential to a request. */
 const endToEnd = ['authorization', 'content-length', 'content-type', 'host'];
 
 /** The lower-case headers that `Connection` names. */
@@ -69,8 +72,8 @@ function namedByConnection(connection: string | undefined): readonly string[] {
 }
 
 /**
- * `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js buffers the random bytes of UUIDs; others cost a system
- * call.
+ * `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. The random bits are from a UUID, because Node.js
+ * keeps some ready; others cost a system call.
  */
 function traceId(): string {
   const seconds = Math.floor(Date.now() / 1000);

@@ -3,13 +3,12 @@
 export interface Check<C> {
   /** The name for `--only`. */
   readonly name: string;
-  /** A sentence that is true if the check passes. */
   readonly shows: string;
   /** A sentence that says what to do if the check fails. */
   readonly remedy: string;
   /** Whether it takes over five minutes or loads the deployment, and runs only with `--slow` or by name. */
   readonly isSlow?: true;
-  /** Why it cannot run on an emulator, if so. */
+  /** Why the check cannot run on an emulator, if it cannot. */
   readonly notOnEmulator?: string;
   /**
    * @returns what was seen
@@ -28,7 +27,7 @@ export function expectThat(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Shortfall(otherwise);
 }
 
-/** @throws Shortfall with the sentence about what is wrong, if anything is */
+/** @throws Shortfall with the sentence about what is wrong, if something is */
 export function expectNone(wrong: readonly string[], sentence: (list: string) => string): void {
   expectThat(wrong.length === 0, sentence(wrong.join('; ')));
 }

@@ -22,7 +22,6 @@ import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 /** The prefixes of calls that change nothing. */
 export const readingCalls = /^(Describe|Get|List|Simulate)/;
 
-/** The calls that create and delete a change set. They change no resources. */
 export const changeSetCalls =
   /^(CreateChangeSet|DeleteChangeSet|DescribeChangeSet|DescribeEvents|DeleteStack|PutObject|DeleteObject)Command$/;
 
@@ -72,5 +71,4 @@ function limitedTo(calls: RegExp, clients: Clients): Clients {
 /** Clients of a region for the checks before a deployment. They refuse to change anything. */
 export const readersIn = (region: string): Clients => limitedTo(readingCalls, clientsIn(region));
 
-/** Clients of a region for change sets. They refuse all other calls. */
 export const changeSetClientsIn = (region: string): Clients => limitedTo(changeSetCalls, clientsIn(region));

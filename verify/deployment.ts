@@ -1,7 +1,7 @@
 /** A deployment's settings, and its templates from `cdk synth`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, type AppProps } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
 import { templateResource, type TemplateResource } from './prices/resources.ts';
@@ -44,17 +44,25 @@ export function readTemplate(name: string, region: string, json: unknown): Stack
 }
 
 /**
- * Synthesizes the app in this process, without the functions' bundles.
+ * Opens an app for synthesis in this process.
  *
  * @param context settings that override `cdk.json` in the current folder, if it exists
  * @throws OperateError if settings are wrong
  */
-export function readDeployment(context: Readonly<Record<string, string>>): Deployment {
+export function openApp(
+  context: Readonly<Record<string, string>>,
+  props: AppProps = {},
+): { readonly app: App; readonly settings: Settings } {
   // For `svc-queue deploy`, the CDK's CLI reads the same file.
   const file = resolve('cdk.json');
   const inFile = cdkJson.parse(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {});
-  const app = new App({ context: { ...inFile.context, ...context }, analyticsReporting: false });
-  const settings = settingsOf(app);
+  const app = new App({ ...props, context: { ...inFile.context, ...context }, analyticsReporting: false });
+  return { app, settings: settingsOf(app) };
+}
+
+/** Synthesizes the app without the functions' bundles. See {@link openApp}. */
+export function readDeployment(context: Readonly<Record<string, string>>): Deployment {
+  const { app, settings } = openApp(context);
   const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
   makeStacks(app, { settings, account: undefined, codeOf });
   const stacks = app

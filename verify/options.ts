@@ -11,7 +11,6 @@ import {
 
 export interface VerifyOptions {
   readonly isBefore: boolean;
-  /** The regions to check; all if empty. */
   readonly regions: readonly string[];
   /** The checks to run; all except slow ones if empty. */
   readonly only: readonly string[];

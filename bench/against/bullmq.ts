@@ -10,7 +10,6 @@ import { startRedis } from './databases.ts';
 import { installPackages } from './install.ts';
 import { together } from './together.ts';
 
-/** Not dependencies of the project, because most people don't need these 24 MB. */
 const versions = { bullmq: '6.7.0', ioredis: '5.11.1', fastify: '5.12.8' };
 const cache = join(import.meta.dirname, '../../.cache/bench/bullmq');
 

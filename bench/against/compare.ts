@@ -53,7 +53,7 @@ const startOwn =
       };
     });
 
-/** The last shows what this machine has for several processes that share nothing. */
+/** Shows what this machine can do with several processes that share nothing. */
 const own = new Map<Title, Start>([['stage', startOwn('stage', 1, 1)]]);
 if (processes > 1) {
   own.set('processes', startOwn(`stage, ${processes} processes`, 1, processes));
@@ -70,7 +70,7 @@ export async function compareWithRivals(names: readonly RivalName[]): Promise<vo
     const destination = add(await startDestination());
     const started = new Map<Title, Contender>();
     const leftOut: string[] = [];
-    // Rivals may fail to install, so they come first.
+    // Rivals are first, because installing them may fail.
     for (const name of names) {
       const { title, start } = rivals[name];
       try {

@@ -9,11 +9,11 @@ export interface Door {
 
 export interface Contender extends Closable {
   readonly name: string;
-  /** Publishers use them in equal shares. */
+  /** Publishers are spread evenly over these URLs. */
   readonly doors: readonly [Door, ...Door[]];
-  /** The request's body for an event, which is JSON. */
+  /** Makes the body of a request for an event, which is JSON. */
   readonly bodyOf: (event: string) => string;
-  /** The ids of its processes. Their descendants count too. */
+  /** The ids of the contender's processes. Their descendants also count. */
   readonly pids: readonly number[];
 }
 

@@ -84,7 +84,7 @@ export const startPostgres = () =>
         cwd,
         user,
         ready: /database system is ready to accept connections/,
-        // A "fast" shutdown, which disconnects clients.
+        // "fast": connected clients are disconnected.
         signal: 'SIGINT',
       }),
     );
@@ -93,7 +93,10 @@ export const startPostgres = () =>
   });
 
 const erlang = 'usr/lib/erlang';
-/** Debian's script in `/usr/sbin` switches to an account that the package creates. The one in this folder does not. */
+/**
+ * Debian's script in `/usr/sbin` would switch to an account that the package creates. The script in this
+ * folder does not.
+ */
 const rabbitmq = {
   title: 'RabbitMQ',
   name: 'rabbitmq-server',
@@ -120,7 +123,6 @@ export const startRabbitmq = () =>
     const env = {
       ...found,
       PATH: [erlangBin, process.env['PATH']].join(delimiter),
-      // The folder of the cookie.
       HOME: path,
       ERL_EPMD_ADDRESS: loopback,
       ERL_EPMD_PORT: String(epmdPort),

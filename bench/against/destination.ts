@@ -7,7 +7,7 @@ const numberDigits = 12;
 const eventWith = (number: string, note: string): string =>
   JSON.stringify({ id: `evt_${number}`, type: 'order.paid', note });
 const note = 'n'.repeat(bodyBytes - eventWith('0'.repeat(numberDigits), '').length);
-/** Finds the number however a service formats the JSON. */
+/** Finds the number of a message, however a service formats its JSON. */
 const numberIn = /"evt_(\d+)"/;
 
 interface Expected {

@@ -62,7 +62,7 @@ interface Installer {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly what: string;
-  /** The lines of its errors that give the reason. */
+  /** The lines of npm's errors that give the reason. */
   readonly reasons?: RegExp;
 }
 

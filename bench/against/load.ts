@@ -11,18 +11,21 @@ export interface Measured {
   readonly messages: number;
   /** From the first request to the last arrival. */
   readonly perSecond: number;
-  /** The share of messages that had been accepted but not delivered when the last was published. */
+  /** The share of messages that were accepted but not delivered when the last was published. */
   readonly backlog: number;
   readonly arrivalMs: number;
   /** Per message; undefined if it cannot be measured. */
   readonly cpuMs: number | undefined;
-  /** The load's own, per message: of the publishers and the destination. */
+  /** CPU time of the load itself per message: of the publishers and the destination. */
   readonly loadCpuMs: number;
 }
 
 export interface Load {
   readonly atOnce: number;
-  /** Whether a publisher waits for each message's arrival. If not, it waits for its acceptance. */
+  /**
+   * Whether a publisher waits until its message has arrived. Otherwise it waits until the message is
+   * accepted.
+   */
   readonly waitsForArrival: boolean;
   readonly goesOn: (published: number, sinceMs: number) => boolean;
 }

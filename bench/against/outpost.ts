@@ -41,14 +41,14 @@ const run = promisify(execFile);
 const apiKey = 'bench';
 const tenant = 'bench';
 const topic = 'order.paid';
-/** As many as the other contenders have in flight. Outpost's default is one. */
+/** As many as other contenders have in flight. Outpost's default is one. */
 const deliveriesAtOnce = '32';
-/** Milliseconds for its migrations. */
+/** Milliseconds for the migrations. */
 const startLimitMs = 60_000;
 
 export const startOutpost: Start = (destination) =>
   together(async (add) => {
-    // Outpost is the most likely to fail, so it comes first.
+    // Started first, because it is the most likely to fail.
     const programsIn = await installOutpost();
     const redis = add(await startRedis());
     const postgres = add(await startPostgres());
@@ -68,7 +68,7 @@ export const startOutpost: Start = (destination) =>
       RABBITMQ_SERVER_URL: rabbitmq.url,
       DELIVERY_MAX_CONCURRENCY: deliveriesAtOnce,
       LOG_MAX_CONCURRENCY: deliveriesAtOnce,
-      // Otherwise the log is written ten seconds later, when its CPU time is not measured.
+      // Otherwise the log would be written ten seconds later, when CPU time is no longer measured.
       LOG_BATCH_THRESHOLD_SECONDS: '1',
       LOG_LEVEL: 'warn',
       DISABLE_TELEMETRY: 'true',

@@ -21,7 +21,7 @@ const cpuMs: Figure = ({ sideBySide }) => sideBySide.cpuMs;
 const cpuMsOneByOne: Figure = ({ oneByOne }) => oneByOne.cpuMs;
 const loadCpuMs: Figure = ({ sideBySide }) => sideBySide.loadCpuMs;
 
-/** A line for each contender. Ratios to the stage are of the same round: the median, lowest and highest. */
+/** A line for each contender. Ratios to the stage are of the same round: median, lowest and highest. */
 export function printSpeeds(measurements: Measurements): void {
   const own = measurements.get('stage')?.rounds ?? [];
   const rows = [...measurements.values()].map(({ name, rounds: measured }) => {
@@ -64,12 +64,12 @@ interface Goal {
   readonly name: string;
   readonly figure: Figure;
   readonly of: Title;
-  /** Undefined if the figure is judged alone. */
+  /** Undefined if the figure is not compared. */
   readonly by?: Title;
   readonly limit: { readonly atLeast: number } | { readonly atMost: number };
 }
 
-/** Times and these ratios depend on the machine, so only the reader judges them. */
+/** Times and their ratios depend on the machine, so they are not checked. */
 const goals: readonly Goal[] = [
   { name: 'deliveries a second', figure: perSecond, of: 'processes', by: 'stage', limit: { atLeast: 1.6 } },
   { name: 'deliveries a second', figure: perSecond, of: 'processes', by: 'apart', limit: { atLeast: 0.9 } },
@@ -89,7 +89,6 @@ const goals: readonly Goal[] = [
   { name: 'CPU ms, one by one', figure: cpuMsOneByOne, of: 'stage', by: 'bullmq', limit: { atMost: 4 } },
 ];
 
-/** Prints the goals of what was measured. */
 export function printGoals(measurements: Measurements): void {
   const rows = goals.flatMap(({ name, figure, of, by, limit }) => {
     const [one, another] = [measurements.get(of), by && measurements.get(by)];

@@ -6,7 +6,7 @@ const msOfTick = 10;
 
 interface ProcessTimes {
   readonly parent: number;
-  /** Includes ended children. */
+  /** Includes children that have ended. */
   readonly cpuMs: number;
 }
 

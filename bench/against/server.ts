@@ -7,7 +7,7 @@ import { underWatch } from '../../test/support/underWatch.ts';
 import { BenchError } from '../benchError.ts';
 import type { Closable } from './together.ts';
 
-/** Some servers refuse to run as root. The ids are the same on every Linux; elsewhere the account is not changed. */
+/** Some servers refuse to run as root, so they run in this account. Its id is the same on every Linux. */
 const nobody = { uid: 65_534, gid: 65_534 };
 type User = { readonly uid: number; readonly gid: number } | undefined;
 export const notRoot = (): User => (process.getuid?.() === 0 ? nobody : undefined);
@@ -18,7 +18,7 @@ interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly user?: User;
-  /** Output that means it is ready. Without it, the server counts as ready at once. */
+  /** The output that shows that the server is ready. If undefined, it counts as ready at once. */
   readonly ready?: RegExp;
   readonly signal?: NodeJS.Signals;
 }

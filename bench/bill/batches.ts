@@ -4,14 +4,14 @@ import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 /** The pollers of a queue with a maximum concurrency ("Configuring scaling behavior for SQS event source mappings"). */
 const pollers = 5;
 /**
- * Receives per poller and second. AWS documents no figure: a call of SQS takes about 10 ms, and starting an invocation some
- * more.
+ * How often a poller receives per second. AWS documents no figure: a call of SQS takes about 10 ms, and
+ * starting an invocation a little more.
  */
 const receivesPerSecond = 20;
 
 /**
- * Batches form only if messages arrive faster than the pollers receive, 100 times a second. With a batching window, each poller
- * collects its share for that time.
+ * The size of batches. Messages form batches only if they arrive faster than the pollers receive, 100 times a
+ * second. With a batching window, each poller collects its share for that time.
  *
  * @param windowSeconds `batchingWindow`
  * @returns 1 to 10

@@ -48,15 +48,15 @@ export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
   1_000;
 
 /**
- * The smallest batch that an invocation must take. Messages that arrive while all executions are busy are delivered together.
+ * The batches that invocations need. Messages that arrive while all executions are busy are delivered
+ * together.
  */
 export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting) / deliveryConcurrency;
 
-/** The messages that fit into an environment, and the most environments. */
 const roomOfEnvironment = messagesInMemory(environment.memoryMb);
 const mostOfLong = Math.ceil(mostConcurrency / roomOfEnvironment);
 
-/** The instances that the messages need for memory and CPU, but at least the permanent ones. */
+/** The instances whose memory and CPU suffice for the messages, at least the permanent ones. */
 export function instancesFor(waiting: Waiting): number {
   const { perSecond, kb } = waiting;
   const forMemory = waitingAtOnce(waiting) / roomOfEnvironment;

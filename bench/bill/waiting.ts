@@ -26,7 +26,10 @@ const monthAt = (
 export interface WaitingRow {
   readonly perSecond: number;
   readonly answerMs: number;
-  /** Whole dollars for each region, on functions and on instances; undefined if one deployment has no room for the messages. */
+  /**
+   * Whole dollars for each region, on functions and on instances; undefined if a deployment cannot hold so
+   * many messages.
+   */
   readonly dollars: readonly (number | undefined)[];
 }
 
@@ -45,7 +48,7 @@ export const waitingRows = (counted: Bill): readonly WaitingRow[] =>
     })),
   );
 
-/** The number of waiting messages from which on instances are cheaper, for destinations with this answer time. */
+/** From how many waiting messages on instances are cheaper, if destinations need this time to answer. */
 export function instancesPayFrom(answerMs: number, region: PricedRegion, counted: Bill): number {
   const of = (perSecond: number, longDelivery: LongDelivery): number =>
     dollarsOfMonth(monthAt(perSecond, answerMs, region, longDelivery), counted);

@@ -1,11 +1,11 @@
-/** Places that may become large: waiting messages, the dead letter queue, and a queue's line. */
+/** Backlogs: waiting messages, the dead letter queue, and a queue's line. */
 import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
 import { type Account, destinationOf, type Fixture } from '../fixture.ts';
 import { unlimited } from '../stageClient.ts';
 
-/** A place where messages collect, and a way for one more to pass it. */
+/** A backlog of messages, and a way to send one more message past it. */
 export interface Backlog {
   readonly name: string;
   readonly event: object;

@@ -41,7 +41,7 @@ export async function measureGrowth(
       // The meter would remember each row.
       await fixture.meter.ignore(() => backlog.fill(level - there));
       there = level;
-      // Warm-up: processes read what they read once, and the meter sees rows that others wrote.
+      // Warm-up, after which processes have read what they read once, and the meter knows the rows.
       await pass(fixture, backlog, settlingMessages, async (handler, event) => {
         checkAnswer(await fixture[handler].invoke(event));
       });
@@ -65,8 +65,9 @@ async function pass(fixture: Fixture, backlog: Backlog, messages: number, invoke
 }
 
 /**
- * Counts what some work costs for each of its messages, while this process's clock is stopped. A lane that was seen within 50
- * ms is not read again, so the number of reads would depend on the machine.
+ * Counts the cost of work for each of its messages, while the clock of this process is stopped. Otherwise
+ * the number of reads would depend on the machine, because a lane that was seen within 50 ms is not read
+ * again.
  */
 export async function costOf(
   fixture: Fixture,

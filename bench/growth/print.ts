@@ -8,14 +8,14 @@ import { measureGrowth, type Growth } from './grow.ts';
 const branchLevels = [100, 1_000];
 const levels = [100, 10_000, 100_000];
 
-/** Counts vary slightly even without growth, because a page of a line is read once for eight messages. */
+/** Counts vary slightly even without growth: a page of a line is read once for eight messages. */
 const mostGrowth = 1.05;
 
 /** @returns the figures that grow, as sentences */
 export async function printGrowth(): Promise<readonly string[]> {
   const fixture = await startFixture();
   try {
-    // Otherwise each failed message would be logged.
+    // Failed messages would fill the output.
     (await import('../../lambdas/aws/log.ts')).log.setLogLevel('ERROR');
     const onFilling = (backlog: string, level: number): void => {
       console.log(`${level} messages ${backlog} ...`);

@@ -6,7 +6,7 @@ import type { Stage } from '../../test/support/stage.ts';
 import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
 import { makeStageAccount, post } from '../stageClient.ts';
 
-/** The other account publishes at this interval, even if earlier requests are unanswered. */
+/** The other account publishes this often, even if earlier requests are not answered yet. */
 const publishEveryMs = 200;
 /** After this time, an unfinished run is reported as it is. */
 const mostMs = 900_000;
@@ -23,7 +23,7 @@ interface BesideRun {
 const entry = z.object({ messageId: z.string(), body: z.string() });
 const step = z.object({ targetStep: z.optional(z.number()) });
 
-/** The entry that a delivery is about: the last one in its body. */
+/** The last entry in the body of a delivery, for which it was sent. */
 const entryOf = ({ body }: Delivery): z.output<typeof entry> =>
   entry.parse(JSON.parse(body.subarray(body.lastIndexOf('{"messageId"'), -1).toString()));
 

@@ -13,13 +13,13 @@ import { passDays } from './days.ts';
 import { fileMb, takeSamples } from './samples.ts';
 import { measureStored, startTwice, storedHead } from './stored.ts';
 
-/** A message's rows live 14 days: six for retries, seven in the log, and one more. */
+/** A message's rows are kept for 14 days: six for retries, seven in the log, and one more. */
 const days = 18;
 const shownDays = new Set([1, 7, 14, 15, 16, 17, 18]);
 
-/** The goals: ready within 3 s with 100,000, and within 10 s with a million. */
+/** Goals: the stage is ready within 3 s with 100,000 messages, and within 10 s with a million. */
 const waiting = [10_000, 100_000, 1_000_000];
-/** Two numbers, to see whether the stored data grow in proportion. */
+/** Two numbers of messages, to see whether the stored data grows in proportion. */
 const messagesADay = [1_000, 3_000];
 /** Parallel steps of a run. The goal for 900: all delivered within 60 s, a p99 under 1 s, and no failures. */
 const branches = [300, 900];

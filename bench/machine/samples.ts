@@ -1,4 +1,4 @@
-/** Many messages in a store, copied from two real ones, of which one was delivered. */
+/** Many messages in a store. They are copies of two real ones, one of which was delivered. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -19,7 +19,7 @@ interface Sample {
 }
 
 export interface Samples {
-  /** Their account’s. */
+  /** The account of the samples. */
   readonly token: string;
   readonly waiting: Sample;
   readonly delivered: Sample;
@@ -74,7 +74,9 @@ export async function withStore<T>(dataDir: string, work: (store: Store) => Prom
 /** The size of the store's file, which never shrinks. */
 export const fileMb = (dataDir: string): number => statSync(join(dataDir, storeName)).size / 2 ** 20;
 
-/** Writes copies of a sample message with new ids. @param at when the last was accepted, in Unix milliseconds, a thousand a second */
+/**
+ * Writes copies of a sample message with new ids, a thousand a second. @param at when the last was accepted
+ */
 export async function copyMessages(store: Store, sample: Sample, count: number, at: number): Promise<void> {
   const filler = new Filler(store);
   for (let copied = 0; copied < count; copied += 1) {

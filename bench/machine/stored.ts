@@ -74,7 +74,7 @@ const answer = z.object({ count: z.number() });
 /** Above this number, counts are not exact: `lambdas/waiting/openMessages.ts`. */
 const mostCounted = 500_000;
 
-/** Counts until all are known. Each request continues the reading of the one before. */
+/** Counts until the result is exact. Each request continues where the one before stopped. */
 async function count({ url }: Stage, token: string, waiting: number): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Disconnects a DynamoDB client: its calls are answered here, and recorded with keys and units. So the stores make a hundred
- * thousand real rows in seconds. Only rows that were put here can be read.
+ * Replaces a DynamoDB client: its calls are answered here, and recorded with keys and units. So the stores
+ * write a hundred thousand real rows in seconds. Only rows that were put here can be read.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';

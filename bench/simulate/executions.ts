@@ -24,7 +24,7 @@ export const oneInTwenty: Deliveries = {
   seed: 1,
 };
 
-/** Long enough for each process to have met each slow host. */
+/** Long enough for each process to have called each slow host. */
 const warmUpMs = 600 * secondMs;
 const measuredMs = 600 * secondMs;
 
@@ -32,7 +32,7 @@ const measuredMs = 600 * secondMs;
 export function messagesPerSecond(given: Deliveries, isSeparate: boolean): number {
   const short = perSecond(given, isSeparate);
   if (!isSeparate || given.slowShare === 0) return short.done;
-  // The quick queue passes slow messages on, and the slow queue must carry them.
+  // The quick queue passes slow messages on, which the slow queue must be able to deliver.
   const { batchSize } = queues.slow;
   const slowPerSecond = (deliveryConcurrency * batchSize) / ((given.slowMs + given.quickMs) / secondMs);
   return Math.min(
@@ -41,7 +41,7 @@ export function messagesPerSecond(given: Deliveries, isSeparate: boolean): numbe
   );
 }
 
-/** Runs the function behind the queue `short` with unlimited work. */
+/** Runs the function of the queue `short`, which never becomes empty. */
 function perSecond(
   { slowShare, slowHosts, slowMs, quickMs, seed }: Deliveries,
   isSeparate: boolean,
@@ -58,7 +58,7 @@ function perSecond(
       );
       const isKnown = (host: number | undefined): boolean =>
         isSeparate && host !== undefined && isSlow(speeds.get(host), time);
-      // If all are slow, they stay together.
+      // If all messages are slow, they stay in their queue.
       const stay = batch.every(isKnown) ? batch : batch.filter((host) => !isKnown(host));
       const slow = stay.filter((host) => host !== undefined);
       time += slow.length > 0 ? slowMs + quickMs : quickMs;

@@ -13,7 +13,6 @@ export interface KeyLoad {
   readonly kind: string;
   readonly direction: Direction;
   readonly keys: number;
-  /** The hottest key's units in its busiest second. */
   readonly peak: number;
   /** The hottest key's average units per second. */
   readonly mean: number;

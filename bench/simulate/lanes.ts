@@ -1,6 +1,6 @@
 /**
- * An account's own lane, with a lease for every process of deliver. Processes have separate lanes over one table, so another
- * may have been faster.
+ * An account's own lane, with a lease for every process of deliver. Processes know separate states of the
+ * lane, and write to one table, so another process may have been faster.
  */
 import type { Account } from '../../lambdas/account/account.ts';
 import { accountLane, type Lane, leaseTo, processPrefix, withNewestLimits } from '../../lambdas/lane/lane.ts';
@@ -11,7 +11,7 @@ import { secondMs } from '../../lambdas/shared/clock.ts';
 import type { CutOff } from './cutOff.ts';
 import { randomFrom, type Scenario } from './scenario.ts';
 
-/** Slots that a process leases: the attempts of its batch. */
+/** How many slots a process leases: as many as a batch has attempts. */
 const slotsOfProcess = 10;
 
 const nobodyWaits = (): Promise<never> => Promise.reject(new Error('Nobody waits in a lane that has room.'));

@@ -3,7 +3,6 @@ export interface Scenario {
   /** Messages per second of all accounts together, one per request. */
   readonly messagesPerSecond: number;
   readonly seconds: number;
-  /** Accounts with equal shares of the messages. */
   readonly accounts: number;
   /** The share of messages that fail permanently and become dead letters. */
   readonly failingShare: number;

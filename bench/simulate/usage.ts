@@ -14,7 +14,7 @@ const added = z.object({
 });
 const counted = ['requests', 'messages', 'calls', 'bytes'] as const;
 
-/** Answers updates that only add: of usage, and of counts of dead letters. */
+/** Answers updates that only add: those of usage and of the counts of dead letters. */
 export function answerAdding(): (key: Item, input: object) => Item {
   const rows = new Map<string, Item>();
   return (key, input) => {
@@ -32,7 +32,7 @@ export function answerAdding(): (key: Item, input: object) => Item {
   };
 }
 
-/** A process of publish, as far as it counts usage and knows accounts. */
+/** The part of a publish process that counts usage and knows accounts. */
 export class PublishProcess {
   readonly #random: () => number;
   readonly #counts = new Map<string, ProcessCount>();
@@ -46,7 +46,7 @@ export class PublishProcess {
     this.#random = random;
   }
 
-  /** Reads a request's account, or uses the cached one, as publish does when it checks tokens. */
+  /** Finds a request's account, read or cached, as publish does when it checks tokens. */
   async readAccount(id: string, time: number): Promise<void> {
     this.#time = time;
     await this.#known.find(id);

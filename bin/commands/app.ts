@@ -1,6 +1,6 @@
 import { App } from 'aws-cdk-lib';
 
-const sentence = `Name the regions of the deployment, the first one with the management API:
+export const namesNoRegion = `Name the regions of the deployment, the first one with the management API:
   --region eu-central-1                       one region
   --region eu-central-1 --region us-east-1    two, of which each has its own API and its own idle price
 or as "regions" in the "context" of this folder's cdk.json.`;
@@ -12,6 +12,6 @@ export async function run(): Promise<void> {
     await import('../svc.ts');
     return;
   }
-  console.error(sentence);
+  console.error(namesNoRegion);
   process.exitCode = 1;
 }

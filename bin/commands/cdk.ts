@@ -31,7 +31,7 @@ const examples: Readonly<Record<Name, string>> = {
   destroy: '  svc-queue destroy --region eu-central-1',
 };
 
-const notes = `
+export const notes = `
 Settings also come from "context" in the cdk.json of this folder, and flags override them. Put settings there that the next deployment
 needs, too. Credentials and their region are those of the AWS CLI: AWS_PROFILE, AWS_ACCESS_KEY_ID.`;
 
@@ -52,6 +52,35 @@ const flagsOf: Readonly<Record<'stack' | 'yes' | 'fail' | 'json', readonly Name[
   json: ['deploy'],
 };
 
+/** A command with flags for the settings of a deployment. */
+export const settingsCommand = (name: string, about: string) =>
+  command(name, about)
+    .option(
+      '--region <region>',
+      'a region of the deployment; repeatable, the first gets the management API',
+      oneMore(region),
+    )
+    .option('--name <name>', 'of the deployment: Svc by default', textLike(/./, 'the name of a deployment'))
+    .option(
+      '--stage <stage>',
+      `settings for a purpose: ${stages.join(', ')}`,
+      textLike(new RegExp(`^(${stages.join('|')})$`), stages.join(' or ')),
+    )
+    .option('-c, --context <name=value>', 'any setting; repeatable', setting);
+
+/** The settings in these flags, as the CDK's context. */
+export const contextOf = ({
+  region: regions = [],
+  name,
+  stage,
+  context = {},
+}: ReturnType<ReturnType<typeof settingsCommand>['opts']>): Readonly<Record<string, string>> => ({
+  ...context,
+  ...(regions.length > 0 && { regions: regions.join(',') }),
+  ...(name !== undefined && { name }),
+  ...(stage !== undefined && { stage }),
+});
+
 /** @throws Ending */
 export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
   const name = z.enum(names).parse(given);
@@ -60,20 +89,8 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
     return option;
   };
   const read = parse(
-    command(name, abouts[name])
+    settingsCommand(name, abouts[name])
       .argument('[flags...]', 'after --: more flags for the CDK’s command')
-      .option(
-        '--region <region>',
-        'a region of the deployment; repeatable, the first gets the management API',
-        oneMore(region),
-      )
-      .option('--name <name>', 'of the deployment: Svc by default', textLike(/./, 'the name of a deployment'))
-      .option(
-        '--stage <stage>',
-        `settings for a purpose: ${stages.join(', ')}`,
-        textLike(new RegExp(`^(${stages.join('|')})$`), stages.join(' or ')),
-      )
-      .option('-c, --context <name=value>', 'any setting; repeatable', setting)
       .addOption(
         flag('stack', new Option('--stack <pattern>', 'only these stacks; repeatable')).argParser(
           oneMore(String),
@@ -85,20 +102,13 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
       .addHelpText('after', `\nExamples:\n${examples[name]}\n${notes}`),
     args,
   );
-  const { region: regions = [], name: deployment, stage, context = {}, stack = [], ...flags } = read.opts();
+  const { stack = [], yes = false, fail = false, json: isJson = false, ...settings } = read.opts();
   for (const [which, commands] of Object.entries(flagsOf))
     if (which in read.opts() && !commands.includes(name))
       throw new Ending(`The flag --${which} is for ${commands.join(' and ')}; --help lists the flags.`, 2);
   const [further] = read.processedArgs;
   if (further[0]?.startsWith('-') === false)
     throw new Ending(`There is no argument '${further[0]}': stacks are named with --stack.`, 2);
-  const settings = {
-    ...context,
-    ...(regions.length > 0 && { regions: regions.join(',') }),
-    ...(deployment !== undefined && { name: deployment }),
-    ...(stage !== undefined && { stage }),
-  };
-  const { yes = false, fail = false, json: isJson = false } = flags;
   const all = {
     bootstrap: [],
     deploy: [
@@ -116,7 +126,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
       ...all[name],
       ...each(
         '--context',
-        Object.entries(settings).map(([key, value]) => `${key}=${value}`),
+        Object.entries(contextOf(settings)).map(([key, value]) => `${key}=${value}`),
       ),
       ...further,
     ],

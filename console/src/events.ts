@@ -1,4 +1,4 @@
-/** State outside of components. Its owner fires an event of the window when it has changed. */
+/** State outside of components. Its owner fires an event when it changes. */
 import { useEffect, useState } from 'preact/hooks';
 
 export function onEvent(name: string, act: () => void): () => void {
@@ -14,7 +14,7 @@ export function useStateAt<T>(event: string, read: () => T): T {
     const follow = (): void => {
       setState(read());
     };
-    // It may have changed before this effect ran.
+    // The state may have changed before this effect ran.
     follow();
     return onEvent(event, follow);
   }, []);

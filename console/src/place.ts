@@ -1,4 +1,7 @@
-/** The place in the console: a path and filters after the `#` of the address, so that it can be bookmarked and shared. */
+/**
+ * The place in the console: a path and filters after the `#` of the address, which can be bookmarked and
+ * shared.
+ */
 import { href } from './address.ts';
 import { useStateAt } from './events.ts';
 
@@ -9,7 +12,7 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-/** Parses the part of an address after the `#`. Parts with an invalid encoding stay unchanged. */
+/** Parses the part of an address after `#`. Parts that are badly encoded are not decoded. */
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const decoded = (text: string): string => {
@@ -22,7 +25,7 @@ export function placeOf(hash: string): Place {
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 }
 
-/** Values by name, of which only the most recently set ones are kept. */
+/** A map that keeps only the values that were set most recently. */
 export class Recent<T> extends Map<string, T> {
   readonly #most: number;
 
@@ -45,19 +48,18 @@ let backFrom: string | undefined;
 let current = location.hash;
 let isBackLink = false;
 
-/** The last address of each list including filters, by its address without filters. */
+/** The last address of each list with its filters, by the address without filters. */
 const lists = new Map<string, string>();
 
 export const asLeft = (list: string): string => lists.get(list) ?? list;
 
-/** Marks the next change of the address as going back, because the user followed a link back. */
+/** Marks the next change of the address as going back, after the user followed a link back. */
 export const markBack = (): void => {
   isBackLink = true;
 };
 
 /**
- * The address that the user came back from, and this page's scroll position when they left it; undefined if the user did not
- * come back.
+ * If the user came back: where from, and this page's scroll position when they left it. Otherwise undefined.
  */
 export const returned = (): { readonly from: string; readonly to: number } | undefined =>
   backFrom === undefined ? undefined : { from: backFrom, to: positions.get(location.hash) ?? 0 };
@@ -68,18 +70,18 @@ function arrive(): void {
   if (path.length === 1) lists.set(href(path), current);
 }
 
-/** Remembers scroll positions. The browser would restore them too early: before a list is loaded. */
+/** Remembers scroll positions. The browser would restore them before a list is loaded. */
 export function rememberPositions(): void {
   history.scrollRestoration = 'manual';
   const remember = (): void => {
     if (location.hash === current) positions.set(current, scrollY);
   };
   addEventListener('scroll', remember);
-  // A scroll event is fired at the next frame, which may already show another screen.
+  // Not on scroll events, which fire in the next frame, perhaps on another screen.
   addEventListener('click', remember, true);
   addEventListener('hashchange', () => {
     if (location.hash === current) return;
-    // An entry of the browser's history has a state if it was visited before.
+    // An entry in the browser's history has a state if it was visited before.
     const isOld = history.state !== null;
     backFrom = isOld || isBackLink ? current : undefined;
     isBackLink = false;
@@ -90,10 +92,13 @@ export function rememberPositions(): void {
   arrive();
 }
 
-/** An event, fired before the page itself goes to another place. Its detail is the address. */
+/** An event that is fired before the page changes its place. Its detail is the new address. */
 export const going = 'svc-going';
 
-/** Goes to a place. A change of filters replaces the entry in the browser's history, so that "back" leaves the screen. */
+/**
+ * Goes to a place. If only filters change, the entry in the browser's history is replaced, so that "back"
+ * leaves the screen.
+ */
 export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') {
     dispatchEvent(new CustomEvent(going, { detail: address }));

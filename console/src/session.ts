@@ -1,6 +1,6 @@
 /**
- * The credentials of this tab, in its `sessionStorage` and never in an address. A new tab asks open tabs of the same address
- * for theirs, so a session ends with its last tab.
+ * The credentials of this tab. They are in its `sessionStorage`, never in an address. A new tab asks open
+ * tabs for theirs, so a session ends with its last tab.
  */
 import * as z from 'zod/mini';
 import { useStateAt } from './events.ts';
@@ -12,7 +12,7 @@ export type Api = 'messaging' | 'management';
 /** The value of the header `Authorization`, by API. */
 export type Session = Readonly<Partial<Record<Api, string>>>;
 
-/** The APIs that this page's address serves. The page cannot call others. */
+/** The APIs at this page's address. The page cannot call others. */
 export const apis: readonly Api[] = (['messaging', 'management'] as const).filter((api) =>
   (document.documentElement.dataset['apis'] ?? '').split(' ').includes(api),
 );
@@ -23,7 +23,9 @@ const changed = 'svc-session';
 export const credentialsOf = (api: Api): string | undefined =>
   sessionStorage.getItem(keyOf(api)) ?? undefined;
 
-/** The channel between tabs. Only pages of this origin receive its messages. The path distinguishes stages on the same host. */
+/**
+ * The channel between tabs, only for pages of this origin. The path distinguishes stages on the same host.
+ */
 const tabs = new BroadcastChannel(`svc-session ${new URL('..', import.meta.url).pathname}`);
 
 const credentials = z.object({ messaging: z.optional(z.string()), management: z.optional(z.string()) });
@@ -37,17 +39,20 @@ const send = (sent: Note): void => {
   tabs.postMessage(sent);
 };
 
-/** When the user last looked at this tab, in Unix milliseconds. */
+/** When the user last looked at this tab. */
 let seenAt = Date.now();
 const see = (): void => {
   seenAt = Date.now();
 };
 
-/** The time to wait for answers from other tabs, in milliseconds. Without other tabs, this delays the sign-in page. */
+/**
+ * How long to wait for answers of other tabs, in milliseconds. If there are no other tabs, the sign-in page
+ * is delayed by this.
+ */
 const answerMs = 150;
 
 /**
- * Takes over the session of the most recently used tab if this tab has none, and then shares it with new tabs.
+ * Takes over the session of the tab that was used last, if this tab has none. Then shares it with new tabs.
  *
  * @returns once the session is known
  */
@@ -76,7 +81,7 @@ export async function joinSession(): Promise<void> {
   }
 }
 
-/** Marks a tab that has signed in before. After signing out, it does not take over another tab's session. */
+/** Marks a tab that was signed in before. After signing out, it does not take over other sessions. */
 const knownOf = (api: Api): string => `${keyOf(api)}.known`;
 
 export function signIn(api: Api, authorization: string): void {
@@ -89,7 +94,7 @@ export function signIn(api: Api, authorization: string): void {
 export function signOut(api: Api, why?: string): void {
   const ended = credentialsOf(api);
   if (ended === undefined) return;
-  // If the service has refused the credentials, other tabs learn it from their own requests.
+  // If the service refused the credentials, other tabs find out themselves.
   if (why === undefined) send({ kind: 'end', session: { [api]: ended } });
   forget(api, why);
 }

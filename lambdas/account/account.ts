@@ -16,44 +16,43 @@ const tlsIdentity = z.object({
   host: z.string(),
   /** The name of a secret with certificates of authorities that are trusted in addition to the public ones. */
   ca: optionalText,
-  /** The name of a secret with a certificate and its key, which are shown to the host. */
+  /** The name of a secret with a certificate and its key, by which the host can authenticate the service. */
   identity: optionalText,
 });
 export type TlsIdentity = Readable<z.infer<typeof tlsIdentity>>;
 
-/** An account as stored, without its credentials, which are derived from the generations. */
+/** An account as stored. Its credentials are not stored: they are derived from the generations. */
 export const storedAccount = z.object({
   /** A UUID. */
   id: z.string(),
   customerId: optionalText,
   createdBy: optionalText,
   plan: z.enum(plans),
-  /** The region that serves the account. Only this region's replica of its row is written. */
+  /** The region that serves the account. Only there its row is written. */
   region: z.string(),
   active: z.boolean(),
   /** `active`, `passive` or `deleted`. */
   state: z.string(),
-  /** Unix milliseconds. */
   stateChangedAt: z.optional(z.number()),
-  /** The ids of its valid named tokens; their rows have the rest. */
+  /** The ids of the valid named tokens. Each token has a row with its other fields. */
   tokenIds: z.optional(z.array(z.string())),
-  /** The rotated ones of these: until a moment, in Unix milliseconds, earlier generations are accepted as well. */
+  /** Named tokens that were rotated. Until a time earlier generations are accepted, too. */
   tokenRotations: z.optional(
     z.array(z.object({ id: z.string(), generation: z.number(), earliest: z.number(), until: z.number() })),
   ),
-  /** Raised by a reset of the tokens. */
+  /** Incremented when the tokens are reset. */
   tokenGeneration: z.number(),
-  /** The generation of the current signing key. The next key has the next one. */
+  /** The generation of the current signing key. The next key has the next number. */
   signingGeneration: z.number(),
   /** The mark of the current signing key's master secret; see `signingKeysOf`. */
   signingSecret: optionalText,
-  /** Unix milliseconds. */
   createdAt: z.number(),
-  /** Unix milliseconds. */
   planUpgradedAt: z.optional(z.number()),
-  /** Unix milliseconds. */
   deletedAt: z.optional(z.number()),
-  /** The state that a restored account gets again. A deleted account without it has lost its data. */
+  /**
+   * The state that the account gets if it is restored. If it is undefined, the data of a deleted account is
+   * removed.
+   */
   stateBefore: optionalText,
   /** Limits that differ from the plan's. */
   limits: z.object(eachLimit(() => z.optional(z.number()))),
@@ -65,38 +64,41 @@ export const storedAccount = z.object({
   prodPack: z._default(z.boolean(), false),
   prometheus: z._default(z.boolean(), false),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
-  /** Partitions for its messages and dead letters. Never lowered, because rows stay in their partition. */
+  /**
+   * The number of partitions for messages and dead letters. Never lowered, because rows stay in their
+   * partition.
+   */
   shards: z._default(z.number(), shardCounts.usual),
-  /** Accepts nothing new and finishes the rest. */
+  /** If true, the account accepts nothing new and finishes the rest. */
   isDraining: z.optional(z.boolean()),
-  /** Undefined if circuits never hold back its messages. */
+  /** Undefined if circuits never hold messages back. */
   circuit: z.optional(circuitSettings),
-  /** Lanes of holds that its messages ask. Until: Unix milliseconds, after which none does. */
+  /** The holds whose lanes messages ask, each until a time. */
   holds: z.optional(
     z.array(z.object({ name: z.string(), version: z.number(), until: z.optional(z.number()) })),
   ),
   destinations: z.optional(z.array(z.string())),
   lambdaDestinations: z.optional(z.array(z.string())),
   tlsIdentities: z.optional(z.array(tlsIdentity)),
-  /** Statuses that fail its messages permanently, as in `value/statusList.ts`. */
+  /** Statuses that fail messages permanently, as in `value/statusList.ts`. */
   failOn: optionalText,
   failureCallback: optionalText,
-  /** Raised by each change, so that concurrent changes are noticed. */
+  /** Incremented by each change, so that concurrent changes are noticed. */
   version: z._default(z.number(), 1),
 });
 
 export interface Account extends Readable<z.infer<typeof storedAccount>> {
   /**
-   * The destinations that the request's token may send to, or undefined for all. It is not stored: it limits the work for one
-   * request.
+   * The destinations to which the request's token may send; undefined for all. Not stored: it only applies to
+   * one request.
    */
   readonly scope?: Scope | undefined;
-  /** Seconds, the longest timeout of this deployment. It is not stored: the process that read the account adds it. */
+  /** The longest timeout of this deployment, in seconds. Not stored: it is added when the account is read. */
   readonly longestTimeout?: number | undefined;
 }
 
 /**
- * Starts at random, because a deleted account may have had the same id. So the tokens and signing keys of the two differ, even
+ * Random, because a deleted account may have had the same id. So their tokens and signing keys differ, even
  * after many rotations.
  */
 const firstGeneration = (): number => randomInt(1, 2 ** 48);
@@ -119,7 +121,7 @@ export const newAccount = (
 
 const hardOverSoft = 10;
 
-/** Results of {@link limitsOf}, because a request needs them many times. */
+/** Results of {@link limitsOf}, which a request needs many times. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
@@ -128,8 +130,8 @@ const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = 
 type Limited = Pick<Account, 'plan' | 'limits' | 'longestTimeout'>;
 
 /**
- * A timeout above this deployment's maximum is lowered: it was set in a region with a higher maximum, or before the setting was
- * lowered.
+ * If a timeout is above this deployment's maximum, it is lowered: it was set in a region with a higher
+ * maximum, or before the setting was lowered.
  */
 export function limitsOf(account: Limited): Limits {
   const { plan, limits: own } = account;
@@ -148,8 +150,8 @@ function mergedLimits({ plan, limits: own, longestTimeout = Infinity }: Limited)
 }
 
 /**
- * Above this, each process reads the account only once a second: DynamoDB allows 3,000 reads of a row in a second, and many
- * processes can exceed the limit briefly.
+ * Accounts above this limit are read only once a second by each process: DynamoDB allows 3,000 reads of a row
+ * in a second, and many processes can exceed the limit briefly.
  */
 const manyRequestsPerSecond = 2_000;
 
@@ -159,33 +161,35 @@ export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): b
 /** An account that may send more messages a day gets more partitions: see docs/scale.md. */
 const manyMessagesPerDay = 50_000_000;
 
-/** Never fewer than the account has. */
 export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
   const isWide =
     allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
   return Math.max(account.shards, isWide ? shardCounts.wide : shardCounts.usual);
 }
 
-/** Retries of a message whose request sets none. */
+/** The number of retries, if a request does not set it. */
 const planRetries: Record<Plan, number> = { free: 3, paid: 5 };
 
 export const defaultRetries = (account: Account): number =>
   Math.min(planRetries[account.plan], limitsOf(account).max_retries);
 
-/** Whether its tokens work and its messages are delivered. */
+/** Whether the account's tokens are accepted and its messages are delivered. */
 export const isServed = ({ active, state }: Account): boolean => active && state === 'active';
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
 
-/** Whether the account was deleted and cannot be restored. Before that, a deleted account is like a suspended one. */
+/**
+ * Whether the account was deleted and cannot be restored. Until then, a deleted account is treated like a
+ * suspended one.
+ */
 export const isRemoved = ({ deletedAt, stateBefore }: Account): boolean =>
   deletedAt !== undefined && stateBefore === undefined;
 
-/** A worker reads an account again after this time (ms). By then each worker knows of a change. */
+/** A worker reads an account again after this time (ms), so by then all workers know of a change. */
 export const accountLifetimeMs = 10 * secondMs;
 
 /**
- * Accepts steps of runs and retries of dead letters, because they must end here.
+ * Refuses new work. Steps of runs and retries of dead letters are not refused, because they must end here.
  *
  * @throws HttpError 503
  */

@@ -1,6 +1,6 @@
 /**
- * The accounts table, with a replica in every region. A row is written only in its account's region, if it has not changed
- * since it was read there. So two regions never write the same row.
+ * The accounts table, with a replica in every region. A row is written only in its account's region, if it
+ * has not changed since it was read there. So a row is never written in two regions.
  */
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -26,7 +26,7 @@ const lastRead = new Map<string, { readonly text: string; readonly account: Acco
 
 const mostKept = 1_000;
 
-/** Each request reads a row, and rows rarely change, so only changed items are parsed. */
+/** Each request reads a row, but rows rarely change. So an item is parsed only if it has changed. */
 function readItem(id: string, item: Key): Account {
   const text = JSON.stringify(item);
   const known = lastRead.get(id);
@@ -39,11 +39,11 @@ function readItem(id: string, item: Key): Account {
   return account;
 }
 
-/** The time limit for a read in another region. The rest is for the answer. */
+/** The time limit for a read in another region, so that time is left for the answer. */
 const callTimeoutMs = 5_000;
 
 /**
- * @param consistent whether a very recent change must be seen, as for a token; it doubles the cost
+ * @param consistent whether very recent changes must be seen, as for a token; doubles the cost
  * @param region the region whose replica is read
  */
 export async function loadAccount(
@@ -51,7 +51,7 @@ export async function loadAccount(
   consistent: boolean,
   region: string = settings.region,
 ): Promise<Account | undefined> {
-  // Ids come from unverified tokens. Keys with `#` are rows of API hosts and named tokens.
+  // The id comes from a token that is not verified yet. Keys with `#` are rows of API hosts and named tokens.
   if (id.includes('#')) return undefined;
   const { Item } = await dynamodbIn(region).send(
     new GetItemCommand({
@@ -59,20 +59,20 @@ export async function loadAccount(
       Key: { id: { S: id } },
       ConsistentRead: consistent,
     }),
-    // Undefined if possible: with any options the client rebuilds its middleware stack.
+    // With any options the client would rebuild its middleware stack.
     region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(callTimeoutMs) },
   );
   return Item && readItem(id, Item);
 }
 
-/** A deleted account is shown this long. Then its row expires. */
+/** How long a deleted account is shown. Then its row expires. */
 const deletedShownMs = 90 * dayMs;
 
 /**
  * Replaces an account that was read in its own region.
  *
  * @param read undefined if there was none
- * @returns false, without a change, if it was changed since
+ * @returns false, without a change, if the account was changed since
  */
 export function saveAccount(account: Account, read: Account | undefined): Promise<boolean> {
   const region = read?.region ?? account.region;
@@ -94,9 +94,9 @@ export function saveAccount(account: Account, read: Account | undefined): Promis
 }
 
 /**
- * Reads the accounts that a region serves, in the order of their ids' hashes.
+ * Lists the accounts that a region serves, in the order of their ids' hashes.
  *
- * @param replica the region whose replica is read; another region's may lack the latest changes
+ * @param replica the region that is read; if it is another one, the latest changes may be missing
  */
 export async function* accountsOf(
   region: string,
@@ -125,10 +125,10 @@ export async function* accountsOf(
 const refusal = 'The account is being changed by others; send the request again.';
 
 /**
- * Writes changed fields into the account's row. The first try uses the account that was read for this request.
+ * Changes fields in the account's row. The first try uses the account as this request read it.
  *
  * @param to returns undefined for no change
- * @returns the account as it is then
+ * @returns the account after the change
  * @throws HttpError from `to`, or 503
  */
 export function changeAccount(

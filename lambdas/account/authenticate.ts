@@ -16,8 +16,8 @@ const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
 const accounts = createKnownAccounts((id) => loadAccount(id, true), now);
 
 /**
- * Finds the account of a token. The account is read for each request, strongly consistent, so replaced tokens are refused at
- * once, or a second later if the account may send very many requests.
+ * Finds the account of a token. The account is read for each request, strongly consistent, so that replaced
+ * tokens are refused at once (a second later if the account may send very many requests).
  *
  * @throws HttpError 401
  */
@@ -35,7 +35,7 @@ export async function authenticate(token: string | undefined): Promise<Caller> {
   const [{ account, isRead }, secret] = await Promise.all([accounts.find(parts.accountId), masterSecret()]);
   const caller = await judge(account, secret, parts.password);
   if (!(caller instanceof HttpError)) return caller;
-  // An old copy of the account never refuses a request: its token may be new.
+  // Before a request is refused, the account is read again, because its token may be new.
   const latest = isRead ? caller : await judge(await accounts.read(parts.accountId), secret, parts.password);
   if (latest instanceof HttpError) throw latest;
   return latest;
@@ -47,7 +47,7 @@ async function judge(
   secret: MasterSecret,
   password: string,
 ): Promise<Caller | HttpError> {
-  // Only passwords of named tokens have a dot. Their code is loaded with the first one.
+  // Only passwords of named tokens have a dot. Their code is loaded when needed.
   const named = password.includes('.') ? await import('./namedCaller.ts') : undefined;
   const access = account && (await verify(account, secret, password, named?.verifyNamed ?? verifyToken));
   if (account === undefined || access === undefined)
@@ -62,7 +62,7 @@ async function judge(
   return named === undefined ? { account, access } : named.callerWith(account, password);
 }
 
-/** If verification fails, the master secret is read again, because it may have changed. */
+/** If the token is wrong, the master secret is read again, because it may have changed. */
 async function verify(
   account: Account,
   secret: MasterSecret,

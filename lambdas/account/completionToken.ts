@@ -10,7 +10,7 @@ interface CompletionTarget {
   readonly messageId: string;
   /** 0 for the first delivery. */
   readonly attempt: number;
-  /** Unix milliseconds of its request. */
+  /** When its request was made. */
   readonly startedAt: number;
 }
 
@@ -20,7 +20,7 @@ export async function completionToken(target: CompletionTarget): Promise<string>
   return `${text}.${macOf((await masterSecret()).current, purpose, accountId, text)}`;
 }
 
-/** Returns undefined if this deployment did not make the token. */
+/** @returns undefined if this deployment did not make the token */
 export async function readCompletionToken(token: string): Promise<CompletionTarget | undefined> {
   const [text = '', mac = '', ...more] = token.split('.');
   if (more.length > 0) return undefined;

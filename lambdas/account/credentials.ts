@@ -1,6 +1,6 @@
 /**
- * Tokens and signing keys are not stored: HMAC-SHA-256 derives them from the master secret, the account's id and a generation.
- * So a leaked table gives no access.
+ * Tokens and signing keys are not stored. They are derived by HMAC-SHA-256 from the master secret, the
+ * account's id and a generation. So a leaked table gives no access.
  */
 import { headerName, type Header } from '../shared/headers.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -9,7 +9,7 @@ import type { Account } from './account.ts';
 
 export type Access = 'write' | 'read';
 
-/** Credentials that are not derived. Deployments never have them; see `giveCredentials`. */
+/** Fixed credentials in place of derived ones. Deployments never have them; see `giveCredentials`. */
 export interface GivenCredentials {
   readonly accountId: string;
   readonly token: { readonly UserID: string; readonly Password: string };
@@ -25,13 +25,13 @@ export interface MasterSecret {
   readonly given?: GivenCredentials | undefined;
 }
 
-/** Rotations do not change given credentials. */
+/** Fixed credentials are not changed by rotations. */
 export const givenTo = (
   { given }: Pick<MasterSecret, 'given'>,
   accountId: string,
 ): GivenCredentials | undefined => (given?.accountId === accountId ? given : undefined);
 
-/** @param purpose of the derived value; must be unique */
+/** @param purpose a unique name for the derived value */
 export const derive = (
   masterSecret: string,
   purpose: string,
@@ -42,13 +42,13 @@ export const derive = (
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
 
-/** @param purpose as of {@link derive} */
+/** @param purpose see {@link derive} */
 export const macOf = (masterSecret: string, purpose: string, accountId: string, text: string): string =>
   createHmac('sha256', derive(masterSecret, purpose, accountId, 0))
     .update(text)
     .digest('base64url');
 
-/** Each request needs a password, which depends only on the account as read. */
+/** Derived passwords, which depend only on the account as it was read. Each request needs one. */
 const knownPasswords = new WeakMap<Account, Map<string, string>>();
 
 function password(masterSecret: string, account: Account, access: Access): string {
@@ -76,7 +76,7 @@ interface TokenParts {
   readonly password: string;
 }
 
-/** Characters of an account id in a token or a webhook's URL. */
+/** The longest account id in a token or a webhook's URL. */
 export const longestAccountId = 100;
 
 const tokenShape = z.object({
@@ -84,7 +84,11 @@ const tokenShape = z.object({
   Password: z.string(),
 });
 
-/** Does not verify the token. Returns undefined if it is malformed. */
+/**
+ * Reads a token without verifying it.
+ *
+ * @returns undefined if it is malformed
+ */
 export function readToken(token: string, given?: GivenCredentials): TokenParts | undefined {
   let json: unknown;
   try {
@@ -98,7 +102,7 @@ export function readToken(token: string, given?: GivenCredentials): TokenParts |
   return { accountId: user === given?.token.UserID ? given.accountId : user, password };
 }
 
-/** The token may be for another service. */
+/** Finds the token in `Authorization`. It may be for another service. */
 export function bearerToken(headers: readonly Header[]): string | undefined {
   const authorization = headers.find(([name]) => name === 'authorization')?.[1];
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
@@ -129,7 +133,7 @@ export function verifyToken(secret: MasterSecret, account: Account, given: strin
   );
 }
 
-/** Each proxy on the way may undo one percent-encoding. */
+/** How many percent-encodings are undone: each proxy on the way may undo one. */
 const mostDecodings = 5;
 
 function fullyDecoded(segment: string): string {
@@ -147,8 +151,8 @@ function fullyDecoded(segment: string): string {
 }
 
 /**
- * Finds the API operation in a path, such as `/v2/publish`, despite percent-encoding, extra slashes or dot segments. The rest
- * of the path is a destination and is not decoded.
+ * Finds the API operation in a path, such as `/v2/publish`, even if it is percent-encoded or has extra
+ * slashes or dot segments. The rest of the path is a destination and is not decoded.
  */
 function operationIn(path: string): string | undefined {
   const [raw = ''] = path.split('?', 1);
@@ -163,8 +167,8 @@ function operationIn(path: string): string | undefined {
 }
 
 /**
- * The mark of a delivery that may return to an API of this deployment. It depends on the operation in the path, which no
- * gateway changes. Undefined for a path of no API.
+ * The mark of a delivery whose path could be that of an API of this deployment. It is made for the operation
+ * in the path, which no gateway changes. Undefined if the path is not of an API.
  */
 function loopMarkOf(masterSecret: string, path: string): string | undefined {
   const operation = operationIn(path);
@@ -178,7 +182,7 @@ function loopMarkOf(masterSecret: string, path: string): string | undefined {
  * The header by which this deployment's APIs recognize their own deliveries, under any host name.
  *
  * @param path the path of the destination
- * @returns no header for a path of no API
+ * @returns no header if the path is not of an API
  */
 export function loopMarkHeaders({ current }: MasterSecret, prefix: string, path: string): readonly Header[] {
   const mark = loopMarkOf(current, path);
@@ -189,8 +193,8 @@ export function loopMarkHeaders({ current }: MasterSecret, prefix: string, path:
 export const loopMarkHeader = 'circle-mark';
 
 /**
- * Whether a request is this deployment's delivery to itself. A receiver may copy a delivery's headers into its own request:
- * that is allowed, because the mark is for another path.
+ * Whether a request is this deployment's delivery to itself. A receiver may copy a delivery's headers into
+ * its own request to the API. The API accepts it, because the mark is for another path.
  */
 export const isOwnDelivery = (secret: MasterSecret, path: string, mark: string): boolean =>
   secretsOf(secret).some((one) => loopMarkOf(one, path) === mark);
@@ -200,7 +204,7 @@ export interface SigningKeys {
   readonly next: string;
 }
 
-/** Identifies a master secret without revealing it. */
+/** Identifies a master secret, without revealing it. */
 export const secretMark = (masterSecret: string): string =>
   createHmac('sha256', masterSecret).update('mark').digest('hex').slice(0, 16);
 
@@ -212,9 +216,10 @@ type SigningState = Pick<Account, 'signingGeneration' | 'signingSecret'>;
 /**
  * Finds the generation of an account's current signing key, and its master secret.
  *
- * The account's row names the master secret with which its generation began. Each later one counts as one more generation.
- * During a rotation of the master secret, deliveries are still signed with the key that receivers know, and the API already
- * shows the next key, which uses the newest master secret.
+ * The account's row has a mark of the master secret with which the generation began. Each later master secret
+ * counts as one more generation. During a rotation of the master secret, deliveries are signed with the key
+ * that receivers know, and the API already shows the next key, which is derived from the newest master
+ * secret.
  */
 function signingState(
   { current, previous, retired = [] }: MasterSecret,
@@ -222,7 +227,7 @@ function signingState(
 ): { readonly generation: number; readonly from: string } {
   const followers = previous === undefined ? [secretMark(current)] : [previous, current].map(secretMark);
   const all = [...retired, ...followers];
-  // A row without a mark is older than the first rotation.
+  // A row without a mark was written before the first rotation.
   const began = Math.max(0, all.indexOf(signingSecret ?? ''));
   const signing = Math.max(began, retired.length);
   return {
@@ -232,7 +237,8 @@ function signingState(
 }
 
 /**
- * `whsec_` and base64 is the form of Standard Webhooks, so its libraries accept the keys. The JWT's key is the whole string.
+ * The keys have the form of Standard Webhooks (`whsec_` and base64), so that its libraries accept them. The
+ * JWT's key is the whole string.
  */
 export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
   const known = derivedKeys.get(account);
@@ -242,7 +248,7 @@ export function signingKeysOf(secret: MasterSecret, account: Account): SigningKe
   return keys;
 }
 
-/** Kept as long as the account object, so that the ten deliveries of a batch share them. */
+/** Kept as long as the account object, so that the deliveries of a batch share them. */
 const derivedKeys = new WeakMap<Account, { readonly secret: MasterSecret; readonly keys: SigningKeys }>();
 
 function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {

@@ -1,6 +1,6 @@
 /**
- * The signature of a URL group's endpoint, in addition to the service's own: HMAC-SHA-256 of the body, in a header and a form
- * that the receiver already knows. Its secrets are derived, like signing keys.
+ * The signature of a URL group's endpoint, in addition to the service's own: HMAC-SHA-256 of the body, in a
+ * header and a form that the receiver already knows. The secrets are derived, like signing keys.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -11,36 +11,39 @@ import { derive, secretMark, secretsOf, type MasterSecret } from './credentials.
 const version = { generation: z.number(), master: z.string() };
 
 const fields = {
-  /** A constant id of the endpoint, for the derivation. It stays when the endpoint is renamed. */
+  /** The endpoint's id for the derivation. It stays the same when the endpoint is renamed. */
   id: z.string(),
   header: z.string(),
   encoding: z.enum(signatureEncodings),
   prefix: z.optional(z.string()),
   ...version,
-  /** Replaced secrets, the newest first, each valid until a time in Unix milliseconds. */
+  /** Replaced secrets, newest first, each valid until a time. */
   replaced: z.optional(z.array(z.object({ ...version, until: z.number() }))),
 };
 export const endpointSignature = z.object(fields);
 export type EndpointSignature = Readable<z.infer<typeof endpointSignature>>;
 
-/** The signature in a message, as it was read at `readAt` (Unix milliseconds). */
+/** A message's signature, as the group had it at `readAt`. */
 export const messageSignature = z.object({ ...fields, readAt: z.number() });
 export type MessageSignature = Readable<z.infer<typeof messageSignature>>;
 
 type Version = Pick<EndpointSignature, 'generation' | 'master'>;
 
-/** Starts at random, so an endpoint's secrets differ from those of earlier endpoints. */
+/** Random, so that an endpoint's secrets differ from those of earlier endpoints. */
 export const firstVersion = ({ current }: MasterSecret) => ({
   id: randomBytes(9).toString('base64url'),
   generation: randomInt(1, 2 ** 48),
   master: secretMark(current),
 });
 
-/** Other secrets are lost when the overlap ends. */
+/** Whether a secret is still known after the master secret's overlap ends. */
 export const isUpToDate = ({ current }: MasterSecret, { master }: Version): boolean =>
   secretMark(current) === master;
 
-/** If a secret's master secret is gone, another one is derived from the newest, which the receiver does not know. */
+/**
+ * The secret of an endpoint. If its master secret is gone, another secret is derived from the newest one,
+ * which the receiver does not know.
+ */
 export function endpointSecret(
   secret: MasterSecret,
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * Each request reads its account, so changes take effect at once. Accounts that may send more requests in a second than
- * DynamoDB allows reads of one row (3,000) are remembered for a second.
+ * Each request reads its account, so that changes take effect at once. DynamoDB allows 3,000 reads of one row
+ * in a second. Accounts that may send more requests are remembered for a second.
  */
 import { allowsManyRequests, type Account } from './account.ts';
 import { isAhead, isRecent, secondMs } from '../shared/clock.ts';
@@ -10,12 +10,11 @@ const rememberedMs = secondMs;
 
 interface Known {
   account: Account | undefined;
-  /** Unix milliseconds. */
   at: number;
 }
 
 interface KnownAccounts {
-  /** @returns the account, and whether it was just read; otherwise it is at most a second old */
+  /** @returns the account, and whether it was just read; otherwise it was read at most a second ago */
   readonly find: (id: string) => Promise<{ readonly account: Account | undefined; readonly isRead: boolean }>;
   readonly read: (id: string) => Promise<Account | undefined>;
 }
@@ -28,7 +27,7 @@ export function createKnownAccounts(
   const all = new Map<string, Known>();
 
   async function read(id: string): Promise<Account | undefined> {
-    // The time counts from the start of the read.
+    // The account's age counts from the beginning of the read.
     const at = now();
     const account = await load(id);
     if (account === undefined || !allowsManyRequests(account)) {

@@ -1,6 +1,6 @@
 /**
- * The master secret in Secrets Manager: a text, or after a rotation JSON with the current secret, the previous one during the
- * overlap, and the marks of earlier ones.
+ * The master secret in Secrets Manager: a text; or after a rotation, JSON with the current secret, the
+ * previous one during the overlap, and the marks of earlier ones.
  */
 import * as z from 'zod/mini';
 import { secretMark, type MasterSecret } from './credentials.ts';
@@ -12,7 +12,7 @@ const shape = z.object({
   retired: z._default(z.array(z.string()), []),
 });
 
-/** Returns undefined if a secret is not JSON: an error of JSON.parse would quote the secret. */
+/** @returns undefined if a secret is not JSON. An error of JSON.parse would quote the secret */
 export function parseSecretJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -21,7 +21,7 @@ export function parseSecretJson(text: string): unknown {
   }
 }
 
-/** @throws Error that does not quote the text */
+/** @throws Error, which does not quote the text */
 export function parseMasterSecret(text: string): MasterSecret {
   const read = shape.safeParse(/^\{\s*"/.test(text) ? parseSecretJson(text) : { current: text });
   if (read.success) return read.data;
@@ -31,7 +31,7 @@ export function parseMasterSecret(text: string): MasterSecret {
 }
 
 /**
- * Begins a rotation. The old master secret is still valid during the overlap.
+ * Begins a rotation. The old master secret stays valid during the overlap.
  *
  * @throws Error if the previous overlap has not ended
  */
@@ -40,7 +40,11 @@ export function begin({ current, previous, retired }: MasterSecret, next: string
   return { current: next, previous: current, retired };
 }
 
-/** Tokens from the old master secret are refused. @throws Error if there is no overlap */
+/**
+ * Ends the overlap. Tokens from the old master secret are then refused.
+ *
+ * @throws Error if there is no overlap
+ */
 export function end({ current, previous, retired = [] }: MasterSecret): MasterSecret {
   if (previous === undefined) throw new Error('There is no overlap to end; begin one first.');
   return { current, retired: [...retired, secretMark(previous)] };

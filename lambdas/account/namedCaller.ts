@@ -1,4 +1,4 @@
-/** Requests with a named token. Loaded with the first one, because few processes see any. */
+/** Requests with a named token. Loaded when needed, because few processes get any. */
 import { settings } from '../aws/settings.ts';
 import { onlyTo } from '../destination/onlyTo.ts';
 import { forbidden, HttpError } from '../error/httpError.ts';
@@ -17,12 +17,12 @@ const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
 export function verifyNamed(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const id = tokenIdIn(given);
   if (account.tokenIds?.includes(id) !== true) return undefined;
-  // Provisional: the token's row has its scope.
+  // Only whether the password is right. The scope is in the token's row.
   const accepted = secretsOf(secret).flatMap((one) => namedPasswords(one, account, id));
   return accepted.some((one) => isPassword(one, given)) ? 'read' : undefined;
 }
 
-/** A token's row is read once, because only its last use changes. */
+/** The row of a token is read once: only the day of its last use changes. */
 const known = cached(dayMs, (key: string) => {
   const [accountId = '', tokenId = ''] = key.split('/');
   return loadNamedToken(accountId, tokenId);
@@ -55,7 +55,10 @@ export const onlyPublishes = (): HttpError =>
 const lastUses = new Map<string, string>();
 const mostLastUses = 1_000;
 
-/** Once for each day and token. A process with an old copy of the row reads it again and finds today's use. */
+/**
+ * Records that a token is used, once a day. If a process has an outdated copy of the row, it reads the row
+ * again first.
+ */
 export async function noteUse({ id, accountId, lastUsed }: NamedToken): Promise<void> {
   const today = dayOf(now());
   if (lastUsed === today || lastUses.get(id) === today) return;
@@ -72,7 +75,7 @@ export async function noteUse({ id, accountId, lastUsed }: NamedToken): Promise<
 async function writeUse(accountId: string, id: string, today: string): Promise<void> {
   if ((await loadNamedToken(accountId, id))?.lastUsed === today) return;
   await update(settings.accountsTable, namedTokenKey(accountId, id), 'SET lastUsed = :today', {
-    // A revoked token must not get a new row.
+    // The token may have been revoked, and its row removed.
     onlyIf: 'attribute_exists(#name) AND (attribute_not_exists(lastUsed) OR lastUsed < :today)',
     values: { today },
   });

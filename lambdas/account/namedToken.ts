@@ -9,26 +9,27 @@ import { derive, encodeToken, type Access, type MasterSecret } from './credentia
 export const scopes = ['full', 'read', 'publish'] as const;
 export type TokenScope = (typeof scopes)[number];
 
-/** A named token without its derived secret. Only its last use ever changes; rotations are in the account's row. */
+/**
+ * A named token, without its secret, which is derived. Only the day of its last use changes. Rotations are in
+ * the account's row.
+ */
 export const namedToken = z.object({
   id: z.string(),
   accountId: z.string(),
   name: z.string(),
   scope: z.enum(scopes),
-  /** The destinations that it may publish to, as `onlyTo.ts` reads them; undefined for all. */
+  /** The destinations to which the token may publish, as `onlyTo.ts` reads them; undefined for all. */
   destinations: z.optional(z.array(z.string())),
-  /** The id of the named token that made it, `token` for the account's own, or `operator`. */
+  /** The maker: the id of a named token, `token` for the account's own, or `operator`. */
   maker: z._default(z.string(), 'operator'),
-  /** Unix milliseconds. */
   createdAt: z.number(),
-  /** Unix milliseconds from which on it is refused. */
+  /** When the token expires. */
   endsAt: z.optional(z.number()),
-  /** The day of its last use, as `2026-11-20`, UTC. */
+  /** The day of the last use, such as `2026-11-20`, UTC. */
   lastUsed: z.optional(z.string()),
 });
 export type NamedToken = Readable<z.infer<typeof namedToken>>;
 
-/** For each account. */
 export const mostNamedTokens = 50;
 
 export const newTokenId = (): string => `tok_${randomBytes(8).toString('hex')}`;
@@ -39,7 +40,10 @@ export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
   publish: 'publish',
 };
 
-/** Depends on the account's creation time, so a new account with a deleted one's id does not accept its tokens. */
+/**
+ * The password depends on the account's creation time, so a new account does not accept the tokens of a
+ * deleted one with the same id.
+ */
 const namedPassword = (
   masterSecret: string,
   { id, createdAt }: Account,
@@ -55,7 +59,7 @@ const unrotated = { generation: 0, earliest: 0, until: 0 };
 export const rotationOf = ({ tokenRotations = [] }: Account, tokenId: string) =>
   tokenRotations.find(({ id }) => id === tokenId) ?? { id: tokenId, ...unrotated };
 
-/** The passwords that are accepted, the newest first. */
+/** The passwords that are accepted, newest first. */
 export function namedPasswords(masterSecret: string, account: Account, tokenId: string): readonly string[] {
   const { generation, earliest, until } = rotationOf(account, tokenId);
   const others = now() < until ? generation - earliest : 0;
@@ -72,10 +76,13 @@ export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenI
   });
 };
 
-/** A rotation is repeated if its answer is lost, so this many earlier secrets stay valid during the overlap. */
+/** How many earlier secrets stay valid during an overlap: a rotation is repeated if its answer is lost. */
 const mostEarlier = 4;
 
-/** Gives a token another secret. Without an overlap, the earlier ones end at once, also if clocks differ. */
+/**
+ * Gives a token another secret. Without an overlap, earlier secrets are refused at once, even if clocks
+ * differ.
+ */
 export function rotatedToken(account: Account, tokenId: string, overlapMs: number): Account {
   const { generation, earliest, until } = rotationOf(account, tokenId);
   const time = now();

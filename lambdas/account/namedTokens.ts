@@ -1,6 +1,6 @@
 /**
- * Named tokens are in the accounts table. Only the last use changes, so a process reads a row once. The account's row, read for
- * each request, says which tokens are valid.
+ * Named tokens in the accounts table. Only the last use changes, so a process reads a row once. The account's
+ * row, which each request reads, says which tokens are valid.
  */
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -28,12 +28,12 @@ export async function loadNamedToken(
   return Item && namedToken.parse({ ...unmarshall(Item), id, accountId });
 }
 
-/** An ended token is listed this long. Then its row expires. */
+/** How long an expired token is listed. Then its row expires. */
 const endedShownMs = 30 * dayMs;
 
 /**
  * @param region the account's region
- * @param until Unix milliseconds at which its row expires; by default some time after the token's end, if any
+ * @param until when the row expires; by default some time after the token, if it expires
  */
 export async function saveNamedToken(
   { id, accountId, ...token }: NamedToken,

@@ -4,12 +4,12 @@ import { loadAccount } from './accounts.ts';
 import { cached } from '../shared/cached.ts';
 
 /**
- * Accounts rarely change, and the next signing key is known in advance, so a delivery may see a change late. An account that is
- * not served is read again for each message.
+ * Accounts rarely change, and the next signing key is known in advance, so deliveries may see a change late.
+ * An account that is not active is read again for each message.
  */
 const accounts = cached(accountLifetimeMs, (id: string) => loadAccount(id, false), isServed);
 
-/** @returns undefined for a deleted account, whose messages are not delivered and expire */
+/** @returns undefined for a deleted account. Its messages are not delivered */
 export async function ownerOf({
   accountId,
   messageId,

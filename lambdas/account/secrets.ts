@@ -16,7 +16,7 @@ import { remembered, type Remembered } from '../table/remembered.ts';
 
 const client = prepareClient('Secrets', new SecretsManagerClient({ ...clientOptions('quick') }));
 
-/** If a secret is malformed, jobs are retried until an operator has corrected it. */
+/** If the secret is malformed, jobs are retried until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {
   try {
     return parse(text);
@@ -25,7 +25,7 @@ function parsed<T>(text: string, parse: (text: string) => T): T {
   }
 }
 
-/** Keeps a secret in the process. Uses the last known value if Secrets Manager does not answer. */
+/** A secret that the process remembers. If Secrets Manager does not answer, the last known value is used. */
 const secret = <T>(id: string, lifetimeMs: number, parse: (text: string) => T): Remembered<T> =>
   remembered({
     name: `the secret ${id}`,
@@ -43,7 +43,7 @@ const master = secret(settings.masterSecretId, 5 * minuteMs, (text): MasterSecre
 }));
 
 export const masterSecret = master.get;
-/** For a token that failed verification, because the master secret may have changed. */
+/** Read when a token is wrong, because the master secret may have changed. */
 export const renewedMasterSecret = master.renewed;
 
 const credentials = z.object({
@@ -65,7 +65,7 @@ const management = secret(settings.managementSecretId, minuteMs, parseCredential
 export const managementCredentials = management.get;
 export const renewedManagementCredentials = management.renewed;
 
-/** @param version the version's id, so that a repeated call makes only one version */
+/** @param version the id of the secret's version, so that a repeated call makes only one version */
 export async function keepInSecret(arn: string, value: string, version: string): Promise<void> {
   await client.send(
     new PutSecretValueCommand({ SecretId: arn, SecretString: value, ClientRequestToken: version }),

@@ -19,7 +19,7 @@ export const credentialsFixed = (): HttpError =>
 export const rotateSigningKeys = (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
   rotated(account, rotatedSigning, signingKeysOf);
 
-/** The account's own two tokens. @throws HttpError 403 if they are fixed, or 503 */
+/** Rotates the account's own two tokens. @throws HttpError 403 if they are fixed, or 503 */
 export const rotateOwnTokens = (account: Account): Promise<Answer<typeof answers.ownTokens>> =>
   rotated(
     account,

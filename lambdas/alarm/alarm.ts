@@ -4,7 +4,7 @@ import { headerPairs } from '../table/attributes.ts';
 import { alarmFormats, alarmKinds, storedKinds, type AlarmKind } from '../wire/alarms.ts';
 
 const quietHours = z.object({
-  /** As `22:00`. */
+  /** Such as `22:00`. */
   from: z.string(),
   to: z.string(),
   /** An IANA time zone. */
@@ -15,7 +15,7 @@ export type QuietHours = Readable<z.infer<typeof quietHours>>;
 const alarmSettings = z.object({
   url: z.string(),
   format: z.enum(alarmFormats),
-  /** Only with the format `pagerduty`. */
+  /** Set if the format is `pagerduty`. */
   routingKey: z.optional(z.string()),
   /** Names in lower case. */
   headers: headerPairs,
@@ -29,7 +29,7 @@ export const watchedBy = (settings: AlarmSettings): ReadonlySet<AlarmKind> =>
 
 const found = z.object({
   kind: z.enum(alarmKinds),
-  /** The host, the schedule, the run or the limit; empty for dead letters, or {@link others}. */
+  /** The host, schedule, run or limit; empty for dead letters, or {@link others}. */
   subject: z.string(),
   title: z.string(),
   detail: z.string(),
@@ -38,21 +38,21 @@ export type Found = Readable<z.infer<typeof found>>;
 
 export interface FoundOfKind {
   readonly found: readonly Found[];
-  /** Whether there may be more. */
+  /** Whether there may be more conditions. */
   readonly isCut: boolean;
 }
 
-/** The subject for further conditions of a kind that has too many to report one by one. */
+/** The subject for further conditions of a kind, if there are too many to report each. */
 export const others = '*';
 
-/** A found condition that is not over yet. */
+/** A condition that was found and is not over yet. */
 const condition = z.object({
   ...found.shape,
   /** Unix milliseconds at which it was found. */
   openedAt: z.number(),
-  /** Whether its notice was sent. In quiet hours it waits for their end. */
+  /** Whether its notice was sent. Notices are not sent in quiet hours. */
   isTold: z.boolean(),
-  /** Unix milliseconds since when incomplete checks no longer find it. */
+  /** Since when unfinished checks no longer find it. */
   missedSince: z.optional(z.number()),
 });
 export type Condition = Readable<z.infer<typeof condition>>;
@@ -61,7 +61,6 @@ export type Condition = Readable<z.infer<typeof condition>>;
 const notice = z.object({
   ...found.shape,
   state: z.enum(['open', 'over']),
-  /** Unix milliseconds. */
   openedAt: z.number(),
   /** Unix milliseconds at which the check decided to send it. */
   at: z.number(),
@@ -71,16 +70,19 @@ export type Notice = Readable<z.infer<typeof notice>>;
 export const alarms = z.object({
   accountId: z.string(),
   settings: alarmSettings,
-  /** Unguessable, so that the messages' ids are, too. It changes when the messages get another destination. */
+  /**
+   * Random, so that the ids of messages cannot be guessed. It changes when the messages get another
+   * destination.
+   */
   seed: z.string(),
   /** The IP address of the request that saved the settings. */
   callerIp: z.string(),
   open: z.array(condition),
-  /** The notices that a check is about to send, or did not send because it died. */
+  /** The notices that a check has not sent yet. If it has died, another check sends them. */
   notices: z.array(notice),
-  /** When a check began to send the notices, Unix milliseconds. */
+  /** When a check began to send the notices. */
   toldSince: z.number(),
-  /** Raised by each change, so that concurrent changes are noticed. */
+  /** Incremented by each change, so that concurrent changes are noticed. */
   version: z.number(),
 });
 export type Alarms = Readable<z.infer<typeof alarms>>;

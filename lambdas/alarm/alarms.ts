@@ -48,9 +48,10 @@ const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
   one.url === other.url && one.format === other.format && one.routingKey === other.routingKey;
 
 /**
- * Sets an account's alarms and replaces the old ones. If they get another destination, open conditions are reported there, too.
+ * Sets an account's alarms, which replace the old ones. If they get another destination, open conditions are
+ * reported to it.
  *
- * @throws HttpError 400, 403 or 503; nothing is changed then
+ * @throws HttpError 400, 403 or 503
  */
 export async function putAlarms(
   { account, access }: Caller,
@@ -89,7 +90,7 @@ export async function removeAlarms({ id }: Account): Promise<ReturnType<typeof s
 }
 
 /**
- * Sends a test to the destination of the alarms, also in quiet hours.
+ * Sends a test to the destination of the alarms, even in quiet hours.
  *
  * @throws HttpError 404, 412, 429 or 503; nothing is sent then
  */

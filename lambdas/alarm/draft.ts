@@ -1,4 +1,4 @@
-/** The messages of alarms. They are ordinary messages with a mark, so that they never count for an alarm. */
+/** The messages of alarms. They are marked, so that they never cause alarms. */
 import { defaultRetries, limitsOf, type Account } from '../account/account.ts';
 import { settings as deployment } from '../aws/settings.ts';
 import { expiryOf, type Message } from '../message/message.ts';
@@ -11,14 +11,13 @@ import type { Alarms, Notice } from './alarm.ts';
 import { bodyOf, type AlarmMessage } from './rules/bodies.ts';
 
 const label = 'alarm';
-/** Slack and PagerDuty answer within a second or two. */
 const timeoutSeconds = 30;
 
 type Receiver = Pick<Alarms, 'accountId' | 'settings' | 'callerIp'>;
 
 type Said = Omit<AlarmMessage, 'account' | 'region'>;
 
-/** @param at Unix milliseconds at which the message is made and due */
+/** @param at when the message is made and due */
 function draftOf(
   account: Account,
   { settings, callerIp }: Receiver,
@@ -38,9 +37,9 @@ function draftOf(
     maxRetries: defaultRetries(account),
     timeoutMs: Math.min(timeoutSeconds, limits.timeout) * secondMs,
     labels: [label],
-    // Its failures open no circuit, because that would raise an alarm.
+    // Failures of this message do not open circuits, because that would raise an alarm.
     circuit: false,
-    // The routing key is in the body.
+    // The body contains the routing key.
     redaction: { body: format === 'pagerduty', headers: headers.map(([name]) => name) },
     isAlarm: true,
     createdAt: at,
@@ -52,7 +51,10 @@ function draftOf(
   return { message: { ...message, expiresAt: expiryOf(message, limits) }, body };
 }
 
-/** Makes the message of a notice. Its id follows from the notice, so a repeated call makes the same message. */
+/**
+ * Makes the message of a notice. The id is derived from the notice, so that a repetition makes the same
+ * message.
+ */
 export function noticeDraft(account: Account, alarms: Alarms, notice: Notice): Draft {
   const { state, kind, subject, title, detail, openedAt, at } = notice;
   const idOf = (of: Notice['state'], time: number): string =>
@@ -69,10 +71,12 @@ export function noticeDraft(account: Account, alarms: Alarms, notice: Notice): D
   });
 }
 
-/** PagerDuty must get the end of a test after its start. */
+/** PagerDuty must get the end of a test after its beginning. */
 const testLastsMs = minuteMs;
 
-/** Makes the message of a test. For PagerDuty a second one resolves the incident a minute later. */
+/**
+ * Makes the message of a test. For PagerDuty, makes another one that resolves the incident a minute later.
+ */
 export function testDrafts(account: Account, receiver: Receiver, at: number): readonly [Draft, ...Draft[]] {
   const newMessage = (time: number): string => newId('msg', time, account.shards);
   const said = {

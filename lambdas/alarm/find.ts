@@ -96,9 +96,9 @@ async function schedules(
 }
 
 /**
- * Kinds that are not watched are not read.
+ * Finds conditions of the kinds that the settings name.
  *
- * @throws if something could not be read, because then the result is unknown
+ * @throws if something could not be read, because the result would be wrong
  */
 export async function findConditions(account: Account, settings: AlarmSettings) {
   const watched = watchedBy(settings);

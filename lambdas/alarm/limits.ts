@@ -6,7 +6,7 @@ import { dollarsFor } from '../statistics/dollars.ts';
 import { usageOf } from '../usage/usageRows.ts';
 import type { Found, FoundOfKind } from './alarm.ts';
 
-/** @param percent the part of a limit from which on it is near */
+/** @param percent a limit is near if this part of it is used */
 export async function nearLimits(
   account: Account,
   percent: number,
@@ -35,7 +35,7 @@ export async function nearLimits(
   ];
   return {
     found: used.flatMap(([subject, name, value, most]): Found[] =>
-      // A budget of 0 means no budget, and a limit of 0 cannot be near.
+      // A budget of 0 means no budget. A limit of 0 is never near.
       most === 0 || value * 100 < percent * most
         ? []
         : [

@@ -16,17 +16,17 @@ import { keepAndTell, withoutNotices } from './tell.ts';
 const accountsAtOnce = 3;
 
 /**
- * Checks all accounts of this region that have alarms. Without such accounts it makes one AWS call.
+ * Checks all accounts of this region that have alarms. If there are none, this costs one AWS call.
  *
- * @param until Unix milliseconds; other accounts wait for the next check
+ * @param until Unix milliseconds; then the rest is left to the next check
  */
 export async function lookForAlarms(until: number): Promise<void> {
   const all = await listOf(allAlarms());
-  // Starts anywhere, so that the same accounts do not always wait if there are too many for one check.
+  // Begins with a random account, so that not always the same ones are left out.
   const first = Math.floor(Math.random() * all.length);
   let left = 0;
   await eachOf([...all.slice(first), ...all.slice(0, first)], accountsAtOnce, async (alarms) => {
-    // One account's failure must not delay the others.
+    // If one account fails, the others are still checked.
     if (now() < until) await logAndContinue(lookAt(alarms));
     else left += 1;
   });
@@ -40,7 +40,7 @@ async function lookAt(read: Alarms): Promise<void> {
     await deleteAlarms(read.accountId);
     return;
   }
-  // The messages of a moved account are in another region.
+  // The account has moved: its messages are in another region.
   if (account.region !== settings.region || !isServed(account)) return;
   const alarms = await withoutNotices(account, read);
   if (alarms === undefined) return;

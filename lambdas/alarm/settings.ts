@@ -13,21 +13,23 @@ import { watchedBy, type AlarmSettings, type QuietHours } from './alarm.ts';
 import { alarmSettings, allowedAt } from './shape.ts';
 
 export interface AlarmsRequest {
-  /** JSON. */
   readonly body: Uint8Array;
   /** The service's host that the request was sent to. */
   readonly host: string;
   readonly callerIp: string;
 }
 
-/** Characters of the URL, and bytes of the headers. A row has at most 400 KB and is read at each check. */
+/**
+ * The most characters of the URL, and bytes of the headers. The row has at most 400 KB and is read at each
+ * check.
+ */
 const longestUrl = 2_048;
 const largestHeaders = 4_096;
 
 /**
  * Reads the settings in a request.
  *
- * @param before the replaced settings; a URL that is written as it was shown keeps its credentials
+ * @param before the settings that are replaced; a URL that is sent as it was shown keeps its credentials
  * @throws HttpError 400 or 403
  */
 export async function readSettings(
@@ -90,7 +92,7 @@ const valuesOf = ({ headers, ...settings }: AlarmSettings): Values => ({
   ),
 });
 
-/** A webhook's URL, a key and the values of headers are secrets. */
+/** Hides secrets: a webhook's URL, the routing key and the values of headers. */
 const shownInTrail = (field: string, text: string): string =>
   field === 'url'
     ? shownWebhook(text)

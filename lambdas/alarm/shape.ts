@@ -11,7 +11,7 @@ export const alarmSettings = z.strictObject({
   ...optionalFields(alarmFields.told),
 });
 
-/** The values of fields in words, by their paths. */
+/** The allowed values of fields in words, by path. */
 const allowed: Readonly<Record<string, string>> = {
   '': `{"url", "format", "routingKey"?, "headers"?, ${[...alarmKinds, 'quietHours'].map((name) => `"${name}"?`).join(', ')}}`,
   url: 'a URL',

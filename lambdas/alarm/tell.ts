@@ -1,6 +1,7 @@
 /**
- * Sends the notices of checks. A check first writes them into the account's row, and removes them when their messages are
- * stored. If it dies in between, the next check sends them. Their messages' ids are derived, so each notice is sent once.
+ * Sends the notices of checks. A check writes them into the account's row, and removes them when their
+ * messages are stored. If it dies in between, the next check sends them. The ids of their messages are
+ * derived, so each notice is sent once.
  */
 import type { Account } from '../account/account.ts';
 import { timers } from '../aws/resources.ts';
@@ -15,7 +16,7 @@ import { saveAlarms } from './store/rows.ts';
 
 const staleMs = (timers.lookForAlarms.functionTimeoutSeconds + 15) * secondMs;
 
-/** Writes the next version of alarms. @returns undefined if others were faster */
+/** Writes the next version of alarms. @returns undefined if another process was faster */
 async function save(alarms: Alarms): Promise<Alarms | undefined> {
   const saved = { ...alarms, version: alarms.version + 1 };
   return (await saveAlarms(saved, alarms)) ? saved : undefined;
@@ -24,7 +25,7 @@ async function save(alarms: Alarms): Promise<Alarms | undefined> {
 /**
  * Stores the result of a check and sends its notices.
  *
- * @param found the new alarms
+ * @param found the alarms after the check
  * @throws if something could not be stored; the next check sends the rest
  */
 export async function keepAndTell(account: Account, found: Alarms): Promise<void> {
@@ -36,9 +37,9 @@ const draftsOf = (account: Account, alarms: Alarms): readonly Draft[] =>
   alarms.notices.map((notice) => noticeDraft(account, alarms, notice));
 
 /**
- * Sends the notices of a check that died.
+ * Sends the notices that a check left when it died.
  *
- * @returns the new alarms; undefined if another check is working on them
+ * @returns the alarms afterwards; undefined if another check is working on them
  */
 export async function withoutNotices(account: Account, alarms: Alarms): Promise<Alarms | undefined> {
   if (alarms.notices.length === 0) return alarms;
@@ -50,7 +51,7 @@ export async function withoutNotices(account: Account, alarms: Alarms): Promise<
   return tell(account, claimed, left);
 }
 
-/** Whether a message exists and its first attempt has begun. */
+/** Whether a message is stored and its first attempt has begun. */
 async function hasBegun({ message }: Draft): Promise<boolean> {
   const history = await loadMessage(message);
   return history !== undefined && (history.attempts.length > 0 || history.end !== undefined);
@@ -60,12 +61,12 @@ async function hasBegun({ message }: Draft): Promise<boolean> {
  * Accepts messages and removes their notices.
  *
  * @returns undefined if the alarms were changed since
- * @throws if one could not be stored: its notice stays
+ * @throws if a message could not be stored; its notice stays
  */
 async function tell(account: Account, alarms: Alarms, drafts: readonly Draft[]): Promise<Alarms | undefined> {
   const failures = [...(await acceptEach(drafts)).values()];
   if (failures.length > 0) throw new AggregateError(failures, 'Not every alarm could be stored.');
-  // No daily limit applies to them, as for callbacks: a limit must not hold back its own alarm.
+  // No daily limit applies, as for callbacks: a limit must not hold back the alarm about it.
   await countFollowing(account, drafts.length);
   return save({ ...alarms, notices: [] });
 }

@@ -1,6 +1,7 @@
 /**
- * An audit trail entry is written before its change is made, so each change has an entry, even if a process dies. The entry of
- * a refused change is withdrawn. The entry of a failed or unanswered change stays, because the change may have been made.
+ * An entry of the audit trail is written before its change is made, so each change has an entry, even if a
+ * process dies. If the change is refused, the entry is withdrawn. If the change fails or is not answered, the
+ * entry stays, because the change may have been made.
  */
 import type { CodeOf } from '../error/errorCodes.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -19,10 +20,10 @@ import {
 
 export type { AuditPlace } from './store/entries.ts';
 
-/** The actor of changes without a token: by the management API or a deployment. */
+/** The actor of a change by the management API or a deployment. */
 export const operator = 'operator';
 
-/** The actor of changes that the service makes because the account asked for them before. */
+/** The actor of a change that the service makes because the account asked for it earlier. */
 export const theService = 'service';
 
 interface Change extends AuditEntry {
@@ -30,9 +31,10 @@ interface Change extends AuditEntry {
 }
 
 /**
- * An account's own tokens may add a number of entries in a day. Repetitions within a minute add none.
+ * Writes the entry of a change. An account's own tokens may add a number of entries in a day. Repetitions
+ * within a minute add none.
  *
- * @param mostPerDay the entries that may be added in a day; undefined for the operator, who has no quota
+ * @param mostPerDay the entries that may be added in a day; undefined for the operator, who has no limit
  * @throws HttpError 429, or an error if the entry cannot be written; the change must not be made then
  */
 export async function beginChange(
@@ -54,20 +56,22 @@ export async function beginChange(
   return place;
 }
 
-/** Adds the details of a change to its entry, if there are any. */
+/** Adds details of a change to its entry, if there are any. */
 export async function finishChange(place: AuditPlace, finished: Finished): Promise<void> {
   const { subject, changes = [], number } = finished;
   if (subject === undefined && changes.length === 0 && number === undefined) return;
   await logAndContinue(finishEntry(place, finished));
 }
 
-/** Codes of 503 for which nothing was changed. */
+/** Codes of 503 that mean that. */
 const unchanged: ReadonlySet<string> = new Set<CodeOf<503>>(['busy', 'not_stored', 'region_draining']);
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof HttpError && (error.status < 500 || unchanged.has(error.code));
 
-/** Withdraws the entry of a refused change. If this fails, the trail shows a change that was not made. */
+/**
+ * Withdraws the entry of a refused change. If this fails, the audit trail shows a change that was not made.
+ */
 export async function withdrawRefused(place: AuditPlace, error: unknown): Promise<void> {
   if (isRefusal(error)) await logAndContinue(withdrawEntry(place));
 }

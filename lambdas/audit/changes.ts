@@ -1,8 +1,8 @@
-/** The changed fields of an entry, before and after, with limits and without secrets. */
+/** The changed fields of an entry with their values before and after, shortened and without secrets. */
 import * as z from 'zod/mini';
 import { hidden, withoutSecrets } from '../shared/urlCredentials.ts';
 
-/** A changed field. A side is missing if it had no value. */
+/** A changed field. If it had no value, `before` or `after` is missing. */
 const change = z.object({
   field: z.string(),
   before: z.optional(z.string()),
@@ -11,12 +11,11 @@ const change = z.object({
 type Change = Readonly<z.infer<typeof change>>;
 export type Changes = readonly Change[];
 
-/** Values by field. The fields of an inner record are `field.name`. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Characters of a field's name and of a value. */
+/** The most characters of a field's name and of a value. */
 const longestText = 200;
-/** Bytes of all changes of an entry, as JSON. */
+/** The most bytes of an entry's changes, as JSON. */
 export const mostChangesBytes = 2_048;
 
 const cut = (text: string): string =>
@@ -42,7 +41,7 @@ const textsOf = (values: Values, path = ''): ReadonlyMap<string, string> =>
 /**
  * Lists the fields that differ.
  *
- * @param shown makes the shown text of a field's value
+ * @param shown turns a field's value into the text that is shown
  */
 export function changesBetween(
   before: Values | undefined,
@@ -61,11 +60,11 @@ export function changesBetween(
     }));
 }
 
-/** Hides the values of forwarded headers: they may be secrets. */
+/** Hides the values of forwarded headers, which may be secrets. */
 export const hideForwarded = (field: string, text: string): string =>
   /-forward-|^header\./i.test(field) ? hidden : text;
 
-/** Writes changes as JSON of at most {@link mostChangesBytes}. The last entry counts those that do not fit. */
+/** Writes changes as JSON of at most {@link mostChangesBytes}. The last one counts those that do not fit. */
 export function formatChanges(changes: Changes): string | undefined {
   if (changes.length === 0) return undefined;
   const textWith = (fitting: number): string => {

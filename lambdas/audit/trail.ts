@@ -46,7 +46,6 @@ const entryOf = ({
   ...(changes.length > 0 && { changes: [...changes] }),
 });
 
-/** @throws HttpError 400 or 429 */
 export async function readTrail(
   account: Account,
   query: TrailQuery,
@@ -84,7 +83,8 @@ export async function readTrail(
 }
 
 /**
- * Lists the subjects of changes that were made, or are being made. Repetitions within a minute have the time of the first.
+ * Lists the subjects of changes that were made, or are being made. A change that was repeated within a minute
+ * has the time of the first.
  *
  * @param since Unix milliseconds
  */

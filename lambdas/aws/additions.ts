@@ -1,6 +1,6 @@
 /**
- * Lets a program that runs the functions in its process change their clients. This module reads no environment, so the program
- * can import it before it sets the functions' variables.
+ * Lets a program that runs the functions in its own process change their AWS clients. This module reads no
+ * environment, so the program can import it before it sets the functions' variables.
  */
 import type { MiddlewareStack } from '@smithy/types';
 import type { AwsService } from './metricTable.ts';
@@ -11,7 +11,7 @@ export interface Client<Input extends object, Output extends object> {
   readonly config: { readonly requestHandler: object; cacheMiddleware?: boolean };
 }
 
-/** The client must have made no call yet. */
+/** Changes a client before its first call. */
 export type Addition = <Input extends object, Output extends object>(
   service: AwsService,
   client: Client<Input, Output>,
@@ -20,8 +20,8 @@ export type Addition = <Input extends object, Output extends object>(
 let addition: Addition = () => undefined;
 
 /**
- * Registers an addition for all later clients: the local stage answers calls in its process, and chaos tests mark calls with
- * their caller.
+ * Registers an addition for all clients that are made later. The local stage answers calls in its process,
+ * and chaos tests mark calls with their caller.
  */
 export function addToClients(added: Addition): void {
   addition = added;

@@ -11,11 +11,14 @@ interface CallLimits {
 }
 
 /**
- * A function behind an API is ended after 28 s, and two unanswered calls must fit: a call fails after 12 s and up to 1 s of
- * pauses. A worker has 60 s or more.
+ * An API function is ended after 28 s, and must have time for two unanswered calls: a call fails after 12 s
+ * and up to 1 s of pauses. A worker has 60 s or more.
  */
 const limits = {
-  /** Calls of tables, queues, secrets and schedules take milliseconds. Seconds mean a lost connection. */
+  /**
+   * Calls of tables, queues, secrets and schedules take milliseconds. If one takes seconds, the connection is
+   * lost.
+   */
   quick: { silenceMs: 3_000, tries: 4 },
   /** The largest body, 4 MiB, takes a second at most. */
   bodies: { silenceMs: 4_000, tries: 3 },
@@ -26,13 +29,16 @@ const limits = {
 /** Includes the wait for a free socket. AWS connects in milliseconds. */
 const connectionMs = 2_000;
 
-/** The most concurrent requests of a client. With fewer, bulk operations would time out waiting for sockets. */
+/**
+ * The most concurrent requests of a client. Fewer would let bulk operations time out while they wait for
+ * sockets.
+ */
 export const maxSockets = 100;
 
 export type Calls = keyof typeof limits;
 
 /**
- * Returns how many times longer than on AWS a call may take: stand-ins on a busy machine are slow.
+ * Returns by which factor a call may be slower than on AWS: stand-ins on a busy machine are slow.
  *
  * @throws Error if it is not a number of at least 1
  */
@@ -47,7 +53,7 @@ export function clientOptions(calls: Calls) {
   const times = timesLonger();
   return {
     maxAttempts: tries,
-    // A command's steps are composed only at its first call.
+    // The steps of a command are composed only at its first call.
     cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: times * connectionMs,

@@ -24,7 +24,6 @@ import { TransientError } from '../error/transientError.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import { settings } from './settings.ts';
 
-/** @param region this region if undefined */
 const open = (region?: string): DynamoDBClient =>
   prepareClient(
     'Dynamodb',
@@ -35,7 +34,7 @@ export const dynamodb = open();
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
-/** For the few tables that other regions use. */
+/** A client for the few tables that other regions use. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
   const known = elsewhere.get(region) ?? open(region);
@@ -48,7 +47,10 @@ export type Key = Record<string, AttributeValue>;
 
 export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
 
-/** A failure that the SDK does not retry: the SDK decides by an error's name and cause, and this error hides both. */
+/**
+ * Wraps a failure so that the SDK does not retry it. The SDK decides by an error's name and cause, which this
+ * hides.
+ */
 class OnlyTry extends Error {
   readonly failure: unknown;
   constructor(failure: unknown) {
@@ -57,7 +59,7 @@ class OnlyTry extends Error {
   }
 }
 
-/** An update that is sent once. It is a class because a client caches the steps by class. */
+/** An update that is sent once. It is a class, because clients cache the steps of commands by class. */
 class UpdateItemOnce extends UpdateItemCommand {
   constructor(input: UpdateItemCommandInput) {
     super(input);
@@ -101,8 +103,9 @@ export async function getRow(
 const mostRowsPerRead = 640;
 
 /**
- * Reads a query page by page, until the caller stops. With a `Limit`, the first page has this many rows, and each further page
- * twice as many, because a caller who continues finds few matching rows. From the second page on, it then reads ahead.
+ * Reads a query page by page, until the caller stops. With a `Limit`, each page has twice as many rows as the
+ * one before, because a caller who continues finds few matching rows. From the second page on, it reads one
+ * page ahead.
  *
  * @param until Unix milliseconds after which no further page is read, even if all pages were empty
  */
@@ -124,7 +127,7 @@ export async function* queryPages(
     const goesOn = from !== undefined && Date.now() <= until;
     const ahead: Promise<QueryCommandOutput> | undefined =
       goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
-    // The page's reader gets its error. If the page is never read, its error does not matter.
+    // The error is thrown when this page is read. If the page is never read, it does not matter.
     ahead?.catch(() => undefined);
     yield page;
     next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
@@ -139,11 +142,11 @@ export async function* queryRows(...query: Parameters<typeof queryItems>): Async
   for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
-/** Reads all rows of a scan, one page ahead. The rows of a partition are together. */
+/** Reads all rows of a table, one page ahead. Rows of a partition are adjacent. */
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
   const read = (from: Key | undefined): Promise<ScanCommandOutput> => {
     const page = dynamodb.send(new ScanCommand({ ...input, ExclusiveStartKey: from }));
-    // The page's reader gets its error. If the page is never read, its error does not matter.
+    // The error is thrown when this page is read. If the page is never read, it does not matter.
     page.catch(() => undefined);
     return page;
   };
@@ -182,10 +185,13 @@ export const rowsOf = (
     },
   });
 
-/** Unprocessed rows are retried for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
+/**
+ * Unprocessed rows are retried for this long. The last try takes up to 13 s more, and an API function is
+ * ended after 28 s.
+ */
 const batchTimeoutMs = 10_000;
 
-/** DynamoDB's maximum for one read, with at most 16 MB. */
+/** DynamoDB's maximum for one read. It returns at most 16 MB. */
 const rowsPerGet = 100;
 
 type Reading = Pick<
@@ -194,9 +200,10 @@ type Reading = Pick<
 >;
 
 /**
- * Reads rows by key, 100 at a time, eventually consistent by default. Retries keys that a throttled table leaves unprocessed.
+ * Reads rows by key, 100 at a time, eventually consistent by default. If the table is throttled, keys that it
+ * did not process are retried.
  *
- * @param keys all different
+ * @param keys no key twice
  * @returns the rows that exist, in any order
  * @throws if something is still unprocessed after 10 s
  */
@@ -235,11 +242,11 @@ async function getSome(
 
 /** DynamoDB's maximum for one write. */
 const rowsPerWrite = 25;
-/** More would delay other requests. */
 const writesAtOnce = 8;
 
 /**
- * Writes rows, 25 at a time, and replaces those with the same keys. Retries rows that a throttled table leaves unprocessed.
+ * Writes rows, 25 at a time, and replaces those with the same keys. If the table is throttled, rows that it
+ * did not process are retried.
  *
  * @throws if something is still unprocessed after 10 s
  */
@@ -249,7 +256,7 @@ export const putAll = (table: string, rows: readonly object[]): Promise<void> =>
 /**
  * Deletes rows like {@link putAll}. A missing row is not an error.
  *
- * @param keys all different
+ * @param keys no key twice
  */
 export const deleteAll = (table: string, keys: readonly object[]): Promise<void> =>
   writeAll(table, keys, (key) => ({ DeleteRequest: { Key: toItem(key) } }));

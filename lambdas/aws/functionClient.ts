@@ -5,10 +5,13 @@ import { addTo, type Client } from './additions.ts';
 import { count } from './metrics.ts';
 import type { AwsService } from './metricTable.ts';
 
-/** Errors that an operator must repair: rights, credentials, encryption keys. */
+/** Errors that need an operator: permissions, credentials, encryption keys. */
 const refusals = /Denied|NotAuthorized|Signature|Token|KMS|Decryption/;
 
-/** Answers such as a failed condition are not failures. For secrets every error is one, unless the client expects it. */
+/**
+ * Counts failed calls. An answer such as "condition failed" is not a failure. For secrets every error is one,
+ * unless the client expects it.
+ */
 const countFailures = <Input extends object, Output extends object>(
   service: AwsService,
   isExpected: IsExpected,
@@ -23,18 +26,18 @@ const countFailures = <Input extends object, Output extends object>(
           throw error;
         }
       },
-      // Runs inside the middleware that retries.
+      // Runs for each try, inside the middleware that retries.
       { name: 'countFailures', step: 'finalizeRequest', priority: 'low' },
     );
   },
 });
 
-/** Whether an error is not a failure. */
+/** Tells whether an error is expected, and not counted as a failure. */
 type IsExpected = (error: Error) => boolean;
 
 type SdkError = Parameters<typeof isThrottlingError>[0];
 
-/** Clients throw only errors, and the causes of these are errors, too. */
+/** Clients throw only errors whose causes are errors, too. */
 export const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
@@ -53,7 +56,7 @@ function note(service: AwsService, error: SdkError): void {
   }
 }
 
-/** The client must have made no call yet. */
+/** Prepares a client, before its first call. */
 export function prepareClient<Input extends object, Output extends object, C extends Client<Input, Output>>(
   service: AwsService,
   client: C & Client<Input, Output>,

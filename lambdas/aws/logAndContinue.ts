@@ -1,7 +1,7 @@
 import { log } from './log.ts';
 
 /**
- * Waits for an optional result, and logs a failure.
+ * Waits for a result that is not essential, and logs a failure.
  *
  * @returns undefined after a failure
  */

@@ -4,7 +4,7 @@ export const awsServices = ['Dynamodb', 'Sqs', 'S3', 'Scheduler', 'Secrets'] as 
 export type AwsService = (typeof awsServices)[number];
 
 interface MetricShape {
-  /** A `count` is a sum, `largest` keeps the largest value, and `time` is milliseconds. */
+  /** `count` adds up, `largest` keeps the largest value, and `time` is in milliseconds. */
   readonly kind: 'count' | 'largest' | 'time';
   /** Whether each account also has the metric. */
   readonly per: 'region' | 'account';
@@ -15,8 +15,8 @@ const count = (meaning: string) => ({ kind: 'count', per: 'region', meaning }) a
 const time = (meaning: string) => ({ kind: 'time', per: 'region', meaning }) as const;
 
 /**
- * Their namespace is the deployment's name, with the dimension `service`, or `account` for an account's. Hosts, messages and
- * destinations are not dimensions, because each value would be billed as a metric.
+ * The namespace is the deployment's name; the dimension is `service`, or `account` for an account's metrics.
+ * Hosts, messages and destinations are not dimensions, because each value would be billed as a metric.
  */
 export const metrics = {
   Accepted: count('accepted messages: from requests, fires of schedules and retried dead letters'),

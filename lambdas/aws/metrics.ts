@@ -5,7 +5,7 @@ import { metricsService } from './resources.ts';
 /** Metrics are log lines that CloudWatch reads, so they cost no call. */
 const metrics = new Metrics({ serviceName: metricsService });
 
-/** Since the last line: a batch of ten writes one number for each metric. */
+/** Counts since the last line: a batch of ten messages writes one number for each metric. */
 const counts = new Map<string, number>();
 
 /** Whether metrics are off, as on one machine. */
@@ -38,7 +38,10 @@ function write(): void {
   if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
 }
 
-/** Makes a Lambda handler that writes its metrics when it ends, even with an error. A process that dies loses its counts. */
+/**
+ * Makes a Lambda handler that writes its metrics when it ends, even with an error. If the process dies, its
+ * counts are lost.
+ */
 export const withMetrics =
   <Given extends readonly unknown[], Result>(handler: (...given: Given) => Promise<Result>) =>
   async (...given: Given): Promise<Result> => {

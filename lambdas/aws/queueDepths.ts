@@ -22,7 +22,7 @@ export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(depths);
 }
 
-/** Approximate: for a minute SQS may miss a message, or count a deleted one. */
+/** Approximate: SQS may not count a message, or still count a deleted one, for a minute. */
 async function depthOf(QueueUrl: string): Promise<number> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({

@@ -15,34 +15,34 @@ export interface TableShape {
   readonly sortKey?: string;
   /** The attribute with the time to live: epoch seconds after which DynamoDB may delete the row. */
   readonly ttl?: string;
-  /** Global secondary indexes. A row without the sort key is not in the index. */
+  /** Global secondary indexes. An index has only rows with its sort key. */
   readonly indexes: readonly {
     readonly name: string;
     readonly partitionKey: string;
     readonly sortKey: string;
     readonly sortsBy: 'number' | 'text';
-    /** Attributes in addition to the keys. The default is all. */
+    /** The attributes in the index besides the keys; all by default. */
     readonly includes?: readonly string[];
   }[];
 }
 
 export const tables = {
-  /** Messages, each followed by its recorded attempts, and bodies. */
+  /** Messages and their bodies. After each message come its recorded attempts. */
   messages: {
     variable: 'MESSAGES_TABLE',
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // The log, by time. Only attempts and cancellations have `recordedAt`.
+    // The log, by time. It has only attempts and cancellations, because other rows have no `recordedAt`.
     indexes: [{ name: 'log', partitionKey: 'shard', sortKey: 'recordedAt', sortsBy: 'number' }],
   },
-  /** Dead letters, and a row for each account that counts them. */
+  /** Dead letters, and the counts of each account's dead letters. */
   dlq: {
     variable: 'DLQ_TABLE',
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // A removed entry loses `presentSince`, so the oldest entries are found without reading it.
+    // When a dead letter is removed, its row loses `presentSince`. So the index has only existing ones.
     indexes: [
       {
         name: 'present',
@@ -54,17 +54,19 @@ export const tables = {
     ],
   },
   groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
-  /** Queues, flow-control keys and accounts, and the waiting line of each, in pages. */
+  /** Queues, flow-control keys and accounts, each with its waiting line in pages. */
   lanes: {
     variable: 'LANES_TABLE',
     partitionKey: 'lane',
     sortKey: 'part',
     ttl: 'expiresAt',
-    // The names of queues or keys. Pages have no name, and a lane's keys never change, so writing a lane never writes the
-    // index.
+    // The names of queues and keys. A page has no name, and the keys of a lane never change, so a change of a
+    // lane does not write the index.
     indexes: [{ name: 'names', partitionKey: 'owner', sortKey: 'name', sortsBy: 'text', includes: [] }],
   },
-  /** Journals of workflow runs; in separate partitions, an account's runs by time, and the waiters of an event. */
+  /**
+   * Journals of workflow runs. Other partitions list an account's runs by time, and the waiters of an event.
+   */
   workflows: {
     variable: 'WORKFLOWS_TABLE',
     partitionKey: 'owner',
@@ -72,7 +74,7 @@ export const tables = {
     ttl: 'expiresAt',
     indexes: [],
   },
-  /** Schedules; in separate partitions, handled fires. */
+  /** Schedules. Other partitions have the fires that were handled. */
   schedules: {
     variable: 'SCHEDULES_TABLE',
     partitionKey: 'owner',
@@ -83,11 +85,14 @@ export const tables = {
   /** Claims on deduplication keys. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * Accounts, their named tokens, and the hosts of APIs. An account's row is written only in its own region, and read there if
-   * the latest version matters.
+   * Accounts, their named tokens, and the hosts of APIs. An account's row is written only in its own region.
+   * It is also read there if the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** Accounts' daily usage, audit trails, alarms and waiting messages; failed logins; jobs that a worker started alone. */
+  /**
+   * Accounts' daily usage, audit trails, alarms and waiting messages; failed logins; records of jobs that a
+   * worker does alone.
+   */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
@@ -106,24 +111,31 @@ export const tokenKey = (accountId: string, tokenId: string): string =>
 export const auditedPrefix = 'audit#';
 export const auditedOwner = (accountId: string): string => `${auditedPrefix}${accountId}`;
 
-/** The slots that processes hold in a lane. A local stage removes them when it starts, because no process has survived. */
+/**
+ * The holders of slots that processes lease. A local stage removes their leases when it starts, because no
+ * process has survived.
+ */
 export const processLeases = 'processes';
 
-/** Owners of the starts of suspect jobs in the usage table: see `worker/starts.ts`. A local stage removes these too. */
+/**
+ * The beginning of the keys of suspect jobs' starts in the usage table: see `worker/starts.ts`. A local stage
+ * removes these starts, too.
+ */
 export const startsPrefix = 'begun#';
 
 /**
- * The lifetimes of bodies in the bucket, in days. An object's key starts with `<days>d/`, and a lifecycle rule deletes older
- * objects. The longest is enough for a message that is delayed by a year and retried daily.
+ * Lifetimes of bodies in the bucket, in days. An object's key starts with `<days>d/`, and a lifecycle rule
+ * deletes older objects. The longest suffices for a message that is delayed by a year and retried daily.
  */
 export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 
-/** The longest timeout of a message in the short queue. */
+/** The longest timeout of an attempt in the short queue. */
 export const shortTimeoutMs = 30_000;
 
 /**
- * Seconds. Lambda ends a function after 900 s, and one on a managed instance after 90 minutes; the worker needs a minute or two
- * of this to read and record. One machine waits as long as SQS can hide a message: 12 hours.
+ * Seconds. Lambda ends a function after 900 s, and one on a managed instance after 90 minutes. The worker
+ * needs one or two of these minutes to read and record. On one machine, SQS hides a message for at most 12
+ * hours.
  */
 export const longestTimeoutSeconds = { functions: 840, instances: 5_280, machine: 43_200 } as const;
 export type LongDelivery = Exclude<keyof typeof longestTimeoutSeconds, 'machine'>;
@@ -134,29 +146,34 @@ export const longTimeoutMs = longestTimeoutSeconds.functions * 1_000;
 /** API Gateway gives up after 29 s, so the function ends earlier. */
 export const apiFunctionTimeoutSeconds = 28;
 
-/** MB. CPU grows with it: less makes requests slower. */
+/** MB. With less memory a function also has less CPU, and requests are slower. */
 export const functionMemoryMb = 512;
 
-/** MB by default. More costs more while a delivery waits. */
+/** MB by default. With more, waiting for a destination's answer costs more. */
 export const deliveryMemoryMb = 384;
 
-/** Bytes for long lists and large results that a process handles at once: a quarter of its memory. */
+/** Memory for long lists and large results that a process handles at once: a quarter of the function's. */
 export const largeWorkBytes = (memoryMb: number): number => (memoryMb / 4) * 1_024 * 1_024;
 
-/** Bytes for lists of runs that a process keeps. The list of the largest group of parallel steps takes half of them. */
+/**
+ * Memory for lists of runs that a process keeps. The list of the largest group of parallel steps takes half
+ * of it.
+ */
 export const knownRunsBytes = 24 * 1_024 * 1_024;
 
-/** MB of Node.js and the code, and of a message of 4 MiB with an answer of the same size. */
+/** MB that Node.js and the code need, and that a message of 4 MiB with an equally large answer needs. */
 const codeMb = 100;
 const messageMb = 24;
 
-/** The most messages of 4 MiB that fit into a function beside its large work and its lists of runs. */
+/**
+ * The most messages of 4 MiB that fit into a function's memory, besides its large work and its lists of runs.
+ */
 export const messagesInMemory = (memoryMb: number): number =>
   Math.floor((memoryMb - codeMb - (largeWorkBytes(memoryMb) + knownRunsBytes) / 2 ** 20) / messageMb);
 
 /**
- * A delivery function's memory, MB. The least fits two messages. The most keeps the function for slow hosts below Lambda's
- * 10,240.
+ * The range of a delivery function's memory, MB. The least fits two messages. With the most, the function for
+ * slow hosts stays below Lambda's maximum of 10,240.
  */
 export const leastDeliveryMemoryMb = 256;
 export const mostDeliveryMemoryMb = 2_925;
@@ -165,24 +182,26 @@ export interface QueueShape {
   readonly handler: string | undefined;
   readonly functionTimeoutSeconds: number;
   readonly batchSize: number;
-  /** A factor for larger batches. */
+  /** More memory, by this factor, for larger batches. */
   readonly memoryFactor?: number;
   /** The queue for messages that were received {@link maxReceives} times. */
   readonly redrivesTo: string | undefined;
 }
 
 /**
- * The SQS queues, with the timing of their functions. A function's timeout exceeds those of its messages. Queues with few
- * messages have batches of one, so a message that kills its worker kills nothing else.
+ * The SQS queues, with the timing of their functions. A function's timeout is longer than the timeouts of its
+ * messages. Queues with few messages have batches of one, so that a message that kills its worker does no
+ * other harm.
  */
 export const queues = {
-  /** Attempts that wait at most 30 s for their answer, and pumps of waiting lines. */
+  /** Attempts with a timeout of at most 30 s, and pumps of waiting lines. */
   short: { handler: 'deliver', functionTimeoutSeconds: 60, batchSize: 10, redrivesTo: 'dead' },
   /** All other attempts. */
   long: { handler: 'deliver', functionTimeoutSeconds: 900, batchSize: 10, redrivesTo: 'dead' },
   /**
-   * Attempts at slow hosts that were in a batch with fast ones. An invocation lasts as long as its slowest attempt, so here one
-   * waits for many: for 50 messages of 4 MiB with answers of the same size.
+   * Attempts at slow hosts. They were in a batch with fast ones, and an invocation lasts as long as its
+   * slowest attempt. So one invocation here waits for many attempts: for 50 messages of 4 MiB with equally
+   * large answers.
    */
   slow: {
     handler: 'deliver',
@@ -191,30 +210,29 @@ export const queues = {
     memoryFactor: 3.5,
     redrivesTo: 'dead',
   },
-  /** Jobs whose workers died. Each is done alone, and an attempt fails if it kills its workers again. */
+  /** Jobs whose workers died. A worker does each alone. If it dies again, the attempt fails. */
   dead: { handler: 'deliverAlone', functionTimeoutSeconds: 900, batchSize: 1, redrivesTo: undefined },
   fire: { handler: 'fire', functionTimeoutSeconds: 60, batchSize: 1, redrivesTo: undefined },
-  /** Changed accounts. Other regions send to it, so its name is fixed. */
+  /** Notices of changed accounts. Other regions send to this queue, so its name is fixed. */
   accountChanges: {
     handler: 'followAccount',
     functionTimeoutSeconds: 300,
     batchSize: 1,
     redrivesTo: undefined,
   },
-  /** Fires that Scheduler could not send or that were given up, for an operator to send again. */
+  /** Fires that Scheduler could not send or that were given up. An operator can send them again. */
   undeliveredFires: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
   /**
-   * Messages that this release cannot read, and jobs that kill even the worker that gives them up. A later release or an
-   * operator sends them back.
+   * Messages that this release cannot read, and jobs that kill even the worker that gives them up. A later
+   * release or an operator sends them back.
    */
   parked: { handler: undefined, functionTimeoutSeconds: 0, batchSize: 1, redrivesTo: undefined },
 } as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
 
-/** `dead` gets the jobs whose workers died. */
 export const longAnswerQueues = ['long', 'dead'] as const satisfies readonly QueueName[];
 
-/** The time that a worker needs after the longest attempt, on an instance and on one machine. */
+/** The time that a worker on an instance or on one machine needs after the longest attempt. */
 const longMarginSeconds = 120;
 
 /** Seconds. @param longest the longest timeout of a message, in seconds: see {@link longestTimeoutSeconds} */
@@ -227,10 +245,10 @@ export const queueNames = Object.keys(queues).filter((name): name is QueueName =
 
 const marginSeconds = 45;
 
-/** How long a queue without a function hides a message that somebody reads. */
+/** How long a message in a queue without a function is hidden after someone reads it. */
 const lookedAtSeconds = 900;
 
-/** Seconds. A setting may change it for the short queue. */
+/** Seconds. A setting may change the short queue's. */
 export const batchingWindows: Readonly<Record<QueueName, number>> = {
   short: 0,
   long: 0,
@@ -244,9 +262,10 @@ export const batchingWindows: Readonly<Record<QueueName, number>> = {
 };
 
 /**
- * Returns how long a received message is hidden, unless its worker changes it: see `worker/hold.ts`. It is a little over six
- * times the function's timeout and batching window, so Lambda can retry while it has no capacity ("Creating and configuring an
- * Amazon SQS event source mapping"), and the last of {@link maxReceives} receives is after an hour.
+ * Returns how long a received message is hidden, unless its worker changes it: see `worker/hold.ts`. AWS
+ * recommends six times the function's timeout plus the batching window, so that Lambda can retry while it has
+ * no capacity ("Creating and configuring an Amazon SQS event source mapping"). A little more makes the last
+ * of {@link maxReceives} receives happen after an hour.
  */
 export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWindows[name]): number {
   const { functionTimeoutSeconds }: QueueShape = queues[name];
@@ -255,15 +274,15 @@ export function visibilitySecondsOf(name: QueueName, windowSeconds = batchingWin
     : 6 * functionTimeoutSeconds + windowSeconds + marginSeconds;
 }
 
-/** A shorter invocation does not extend its messages' visibility: see `worker/hold.ts`. */
+/** Invocations shorter than this do not change how long their messages are hidden: see `worker/hold.ts`. */
 export const holdAfterMs = 500;
 
 /** Lambda's longest batching window, in seconds ("Lambda parameters for Amazon SQS event source mappings"). */
 export const mostBatchingWindow = 300;
 
 /**
- * The functions that run periodically. The log keeps a record for at least a week, but `countOutcomes` reads little if it runs
- * hourly. `lookForAlarms` ends before its next start.
+ * The functions that run periodically. A record stays in the log for at least a week, but hourly runs of
+ * `countOutcomes` have little to read. `lookForAlarms` ends before its next start.
  */
 export const timers = {
   countOutcomes: { everyMinutes: 60, functionTimeoutSeconds: 900 },
@@ -276,14 +295,14 @@ export type TimedFunction = keyof typeof timers;
 export const mostCountingParts = 32;
 
 /**
- * For each of the three delivery queues. An AWS account has 1,000 concurrent executions in a region. Destinations that do not
- * answer can hold 600 of them, so the API keeps most of the rest.
+ * Concurrent executions of each of the three delivery queues. An AWS account has 1,000 in a region.
+ * Destinations that do not answer can occupy 600 of them, so most of the rest is left to the API.
  */
 export const deliveryConcurrency = 200;
 
 export const aloneConcurrency = 20;
 
-/** Many schedules fire at a full hour. They wait for each other instead of delaying requests. */
+/** Many schedules fire at a full hour. Their fires wait for each other, and do not delay requests. */
 export const fireConcurrency = 50;
 
 export const followConcurrency = 10;
@@ -293,15 +312,15 @@ export const leastConcurrency = 2;
 export const mostConcurrency = 1_000;
 
 /**
- * A job that is received this often in batches moves to `dead`. After an error a job is sent again as a new message, so
- * receives mean that workers died, or that Lambda had no capacity during the whole visibility timeout. Ten take at least an
- * hour.
+ * A job that is received this often in batches moves to `dead`. After an error, a job is sent again as a new
+ * message. So a job is received again only if its worker died, or if Lambda had no capacity for the whole
+ * visibility timeout. Ten receives take at least an hour.
  */
 export const maxReceives = 10;
 
 /**
- * A job is given up after this many workers died while they did only this job. After twice as many, even giving it up kills
- * workers, and it is parked.
+ * A job is given up after this many workers died while they did only this job. After twice as many, giving it
+ * up must kill workers too, and it is parked.
  */
 export const mostDeaths = 3;
 
@@ -309,12 +328,11 @@ export const mostDeaths = 3;
 export const retentionSeconds = 1_209_600;
 
 /**
- * The dimension `service` of every metric. All functions share it, so CloudWatch bills a metric once for a region, and an alarm
- * needs no sum over functions.
+ * The dimension `service` of all metrics. All functions share it, so CloudWatch bills a metric once per
+ * region, and an alarm need not add up functions.
  */
 export const metricsService = 'messaging';
 
 export const defaultHeaderPrefixes: readonly string[] = ['Svc', 'Upstash'];
 
-/** Dollars. */
 export const defaultPricePerMessage = 0.000_01;

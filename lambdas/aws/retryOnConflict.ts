@@ -2,16 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
-/** A request to the API ends after 29 s, and the last try takes time, too. */
+/** An API function is ended after 28 s, and the last try takes time, too. */
 const retryForMs = 15_000;
-/** Pauses are random, so two requests do not collide repeatedly. */
+/** Pauses are random, so that two requests do not collide again and again. */
 const longestPauseMs = 200;
 
 /**
  * Changes a row that others may change at the same time: reads it, and writes it if it has not changed since.
  *
  * @param refusal the sentence of the 503
- * @param attempt reads and writes once. Returns undefined if the condition failed
+ * @param attempt reads and writes once; returns undefined if the condition failed
  * @throws HttpError 503 if others were faster for 15 s
  */
 export async function retryOnConflict<T>(refusal: string, attempt: () => Promise<T | undefined>): Promise<T> {
@@ -25,11 +25,10 @@ export async function retryOnConflict<T>(refusal: string, attempt: () => Promise
 }
 
 /**
- * Returns a random pause (ms) before the next try to change a row with many writers. Its maximum starts at the time of one read
- * and write, and doubles up to `mostTurns` times that, at most 1 s.
+ * Returns a random pause (ms) before the next try to change a row with many writers. It is at most as long as a read and a write at first. This maximum doubles with each try, to `mostTurns` times and 1 s.
  *
- * @param tries that were made before this one
- * @param writeMs the time that the refused write took
+ * @param tries how many were made
+ * @param writeMs how long the refused write took
  */
 export function pauseAmongMany(
   tries: number,

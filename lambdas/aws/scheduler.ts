@@ -1,6 +1,6 @@
 /**
- * Sends jobs with EventBridge Scheduler that recur, or are due after SQS's longest delay. Its large client is loaded when it is
- * needed.
+ * Sends jobs with EventBridge Scheduler that recur, or are due after SQS's longest delay. Its client is
+ * large, so it is loaded when needed.
  */
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
@@ -39,7 +39,7 @@ async function open() {
           }),
         );
       } catch (error) {
-        // Each name has one purpose, so the existing schedule is the same one.
+        // Each name is used for one purpose, so the existing schedule is the same.
         if (!(error instanceof ConflictException)) throw error;
       }
     },
@@ -67,14 +67,16 @@ let opened: ReturnType<typeof open> | undefined;
 
 export const scheduler = (): ReturnType<typeof open> => (opened ??= open());
 
-/** Scheduler fires within a minute after its time, so it is set two minutes early. An exact SQS delay does the rest. */
+/** Scheduler may fire up to a minute late, so it is set two minutes early. A delay of SQS does the rest. */
 const earlyMs = 2 * minuteMs;
 
-/** Lets Scheduler send a text to a queue once, up to two minutes before it is due. It must be due in more than two minutes. */
+/**
+ * Lets Scheduler send a text to a queue once, up to two minutes early. The text must be due in more than two
+ * minutes.
+ */
 export async function sendLater(later: {
-  /** Up to 64 letters, digits, `-`, `_` and `.`. A second schedule with the same name is not made. */
+  /** Up to 64 letters, digits, `-`, `_` and `.`. If a schedule with this name exists, no other is made. */
   readonly name: string;
-  /** Unix milliseconds. */
   readonly dueAt: number;
   readonly queueArn: string;
   readonly input: string;
@@ -87,7 +89,7 @@ export async function sendLater(later: {
     timezone: 'UTC',
     isOnce: true,
     queueArn: later.queueArn,
-    // This queue's function makes the attempt, or turns its message into a dead letter.
+    // The function of this queue makes the attempt, or adds its message to the dead letter queue.
     deadLetterArn: settings.deadQueueArn,
     input: later.input,
   });

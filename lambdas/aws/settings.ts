@@ -45,34 +45,33 @@ const environment = z.object({
   DEAD_QUEUE_URL: z.url(),
   FIRE_QUEUE_URL: z.url(),
   UNDELIVERED_FIRES_QUEUE_URL: z.url(),
-  /** New in this release. Code runs without them during the update of its function's configuration. */
+  /** New in this release. While a function is updated, this code may run before the variable is set. */
   SLOW_QUEUE_URL: z.optional(z.url()),
   PARKED_QUEUE_URL: z.optional(z.url()),
   RELEASE: z._default(z.string(), ''),
-  /** For Scheduler, which requires ARNs. */
   SHORT_QUEUE_ARN: name,
   LONG_QUEUE_ARN: name,
   DEAD_QUEUE_ARN: name,
   FIRE_QUEUE_ARN: name,
-  /** The queue for fires that Scheduler could not send. */
+  /** The queue of fires that Scheduler could not send. */
   SCHEDULER_DLQ_ARN: name,
   SCHEDULER_ROLE_ARN: name,
   SCHEDULE_GROUP: name,
-  /** Every token and signing key is derived from it. */
+  /** The secret from which all tokens and signing keys are derived. */
   MASTER_SECRET_ID: name,
   /** The management API's name and password. */
   MANAGEMENT_SECRET_ID: name,
-  /** The secrets' names, with `*` in place of a TLS identity's name. Only the local stage sets it. */
+  /** The names of TLS secrets, with `*` for the identity's name. Only the local stage sets it. */
   TLS_SECRETS: z.optional(z.string().check(z.includes('*'))),
-  /** All regions with accounts, the first region first. */
+  /** The queues of all regions with accounts; the first region is first. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
   /** Dollars. */
   PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), defaultPricePerMessage),
-  /** `Svc` is always accepted. */
+  /** Besides `Svc`, which is always accepted. */
   HEADER_PREFIXES: commaList,
   /** Private hosts and CIDR blocks that deliveries may reach. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
-  /** By the destination's scheme, and the hosts that are reached without them. */
+  /** The proxy for each scheme, and the hosts that are reached without a proxy. */
   OUTBOUND_PROXIES: z.optional(
     jsonObject(
       z.object({ http: z.optional(z.url()), https: z.optional(z.url()), except: z.array(z.string()) }),
@@ -83,7 +82,10 @@ const environment = z.object({
   LAMBDA_DESTINATIONS: z._default(commaList, []),
   /** The service's own APIs, as `host[:port]`. They are refused as destinations. */
   OWN_HOSTS: z._default(commaList, []),
-  /** Whether the service learns its APIs' hosts from requests. `false` if a gateway passes on any host that a client names. */
+  /**
+   * Whether the service learns its APIs' hosts from requests. `false` if a gateway passes on every host that
+   * a client names.
+   */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
   /** The longest timeout of a message, in seconds: see `longestTimeoutSeconds` in `resources.ts`. */
   LONGEST_TIMEOUT: z._default(
@@ -91,13 +93,18 @@ const environment = z.object({
     longestTimeoutSeconds.functions,
   ),
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
-  /** The base URL behind the gateway. A function with its own URL names it in answers to requests for other routes. */
+  /**
+   * The base URL behind the gateway. A function URL that is called for another function's route names it in
+   * its answer.
+   */
   API_URL: z.optional(z.url()),
-  /** The idle connections that a process keeps: an eighth of what Lambda lets it open. */
+  /** Idle connections that a process keeps: an eighth of the connections that Lambda lets it open. */
   KEPT_CONNECTIONS: z._default(z.coerce.number().check(z.int(), z.gte(1)), 128),
-  /** MB. Lambda sets it: "Working with Lambda environment variables", defined runtime environment variables. */
+  /**
+   * MB, set by Lambda: "Working with Lambda environment variables", defined runtime environment variables.
+   */
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: z._default(z.coerce.number().check(z.int(), z.gte(128)), functionMemoryMb),
-  /** Separated by spaces. The console's page can call only these. */
+  /** The APIs that the console's page may call, separated by spaces. */
   CONSOLE_APIS: z._default(name, 'messaging'),
 });
 
@@ -108,7 +115,7 @@ if (!read.success) {
   throw new Error(`The environment is incomplete:\n${z.prettifyError(read.error)}`);
 }
 const env = read.data;
-/** The deployment's name is part of its master secret's name. The local stage has none. */
+/** The master secret's name begins with the deployment's name. The local stage has no deployment name. */
 const deployment = /^(.+)\/master$/.exec(env.MASTER_SECRET_ID)?.[1] ?? 'local';
 
 export const settings = {

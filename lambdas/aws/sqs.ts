@@ -4,8 +4,8 @@ import { prepareClient } from './functionClient.ts';
 import { settings } from './settings.ts';
 
 /**
- * Makes a client for a region, by default this one. It uses the client's endpoint, because a queue's URL has AWS's host even
- * with an emulator.
+ * Makes a client for a region, by default this one. It uses its configured endpoint, because a queue's URL
+ * has AWS's host even with an emulator.
  */
 const open = (region?: string): SQSClient =>
   prepareClient(
@@ -13,7 +13,7 @@ const open = (region?: string): SQSClient =>
     new SQSClient({
       ...clientOptions('quick'),
       useQueueUrlAsEndpoint: false,
-      // TLS already protects the message.
+      // No checksums: TLS already protects messages.
       md5: false,
       ...(region !== undefined && { region }),
     }),
@@ -23,7 +23,7 @@ export const sqs = open();
 
 const elsewhere = new Map<string, SQSClient>();
 
-/** For the few queues that other regions use. */
+/** A client for the few queues that other regions use. */
 export function sqsIn(region: string): SQSClient {
   if (region === settings.region) return sqs;
   const known = elsewhere.get(region) ?? open(region);

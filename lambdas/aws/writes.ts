@@ -11,19 +11,20 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { dynamodb, toItem, type Key, type Row } from './dynamodb.ts';
 
 export interface Terms {
-  /** The write is refused unless this is true. */
+  /** The write is refused unless this condition is met. */
   readonly onlyIf?: string | undefined;
   /** The values in the expressions, by their name after the colon. Undefined values are left out. */
   readonly values?: object | undefined;
-  /** Attributes that have another name than after `#` in the expressions. */
+  /** Names of attributes that differ from the names after `#` in the expressions. */
   readonly names?: Readonly<Record<string, string>> | undefined;
   /** The attributes that the write returns, by default none. */
   readonly returns?: 'ALL_OLD' | 'ALL_NEW' | 'UPDATED_NEW';
 }
 
 /**
- * The row has the returned attributes or, after a refusal, is the one that failed the condition. DynamoDB returns it at no
- * additional cost (ReturnValuesOnConditionCheckFailure: "No read capacity units are consumed").
+ * The row has the attributes that the write returns. After a refusal it is the row that failed the condition,
+ * which DynamoDB returns at no cost (ReturnValuesOnConditionCheckFailure: "No read capacity units are
+ * consumed").
  */
 type Outcome =
   | { readonly isMade: true; readonly row: Row }
@@ -63,8 +64,8 @@ export const put = (table: string, row: object, terms: Terms = {}, client = dyna
   outcomeOf(client.send(new PutItemCommand({ TableName: table, Item: toItem(row), ...inputOf(terms) })));
 
 /**
- * Writes a row with a mark, by which it is recognized. The SDK repeats a write whose answer was lost, and finds its own row: that
- * counts as made.
+ * Writes a row with a random mark. If an answer was lost and the SDK repeats the write, the mark shows that
+ * the row is already written, which counts as success.
  */
 export async function putMarked(table: string, row: object, terms: Terms): Promise<Outcome> {
   // 48 random bits; Node.js keeps random bytes ready only for UUIDs.
@@ -101,13 +102,16 @@ export const remove = (table: string, key: object, terms: Terms = {}, client = d
 /** For tables with the sort key `id`. */
 export const ifNew: Terms = { onlyIf: 'attribute_not_exists(id)' };
 
-/** For tables with the key `accountId`, whose rows get a higher version with each change; undefined if there was no row. */
+/**
+ * For tables with the key `accountId`, whose rows get a higher version with each change. If undefined, there
+ * must be no row.
+ */
 export const ifVersionIs = (version: number | undefined): Terms =>
   version === undefined
     ? { onlyIf: 'attribute_not_exists(accountId)' }
     : { onlyIf: '#version = :version', values: { version } };
 
-/** @returns false if its condition refused the write */
+/** @returns false if the condition refused the write */
 export const unlessRefused = async (write: Promise<Outcome>): Promise<boolean> => (await write).isMade;
 
 /** @returns false if the row exists */

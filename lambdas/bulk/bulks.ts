@@ -1,4 +1,7 @@
-/** Bulk operations in the background: their start, progress and end. Workers do them step by step: see `step.ts`. */
+/**
+ * Bulk operations in the background: starting, showing and ending them. Workers do them step by step: see
+ * `step.ts`.
+ */
 import type { Account } from '../account/account.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
@@ -18,10 +21,10 @@ type BulkAnswer = Answer<typeof answers.bulk>;
 export const sendStep = (accountId: string, { bulkId, step }: Bulk): Promise<void> =>
   sendJob({ kind: 'bulk', accountId, bulkId, step }, now());
 
-/** Longer than a retry waits. */
+/** An operation without progress for this long has lost its job. Longer than a retry waits. */
 const longestStepMs = 20 * minuteMs;
 
-/** The newest; one that has lost its job gets it again. */
+/** Lists the newest operations. One that has lost its job gets a new one. */
 async function bulksOf({ id }: Account): Promise<readonly Bulk[]> {
   const found = await listBulks(id);
   const isStuck = ({ state, changedAt }: Bulk): boolean =>
@@ -32,7 +35,7 @@ async function bulksOf({ id }: Account): Promise<readonly Bulk[]> {
 
 async function begin(account: Account, bulk: Bulk, undo: () => Promise<unknown>): Promise<void> {
   try {
-    // Checked afterwards, because others may be started at the same time.
+    // Others may have been started since the operation was stored.
     const running = (await bulksOf(account)).filter(({ state }) => state === 'running');
     if (running.length > mostRunning) {
       throw new HttpError(
@@ -76,7 +79,6 @@ export const getBulks = async (account: Account): Promise<Answer<typeof answers.
   operations: (await bulksOf(account)).map(shown),
 });
 
-/** @throws HttpError 404 */
 async function change({ id }: Account, bulkId: string, changesOf: Parameters<typeof changeBulk>[2]) {
   const { before, after } = await changeBulk(id, bulkId, changesOf);
   if (before === undefined)
@@ -84,11 +86,10 @@ async function change({ id }: Account, bulkId: string, changesOf: Parameters<typ
   return { before, after };
 }
 
-/** @throws HttpError 404 */
 export const getBulk = async (account: Account, bulkId: string): Promise<BulkAnswer> =>
   shown((await change(account, bulkId, () => undefined)).before);
 
-/** Ends an operation after the step under way. @throws HttpError 404 */
+/** Stops an operation after its current step. @throws HttpError 404 */
 export async function stopBulk(account: Account, bulkId: string): Promise<BulkAnswer> {
   const { before, after } = await change(account, bulkId, ({ state }) =>
     state === 'running' ? { state: 'stopped' } : undefined,
@@ -98,7 +99,7 @@ export async function stopBulk(account: Account, bulkId: string): Promise<BulkAn
 
 /** Continues an operation that was stopped, has failed or has lost its job. @throws HttpError 404, 429 */
 export async function resumeBulk(account: Account, bulkId: string): Promise<BulkAnswer> {
-  // The step under way no longer counts, and the next one repeats it.
+  // The outcome of the current step no longer counts, and the next step repeats it.
   const { before, after } = await change(account, bulkId, ({ state, step }) =>
     state === 'done' ? undefined : { state: 'running', step: step + 1, error: undefined },
   );

@@ -1,4 +1,4 @@
-/** The entries that an operation selects, and those of one step. */
+/** The entries that an operation selects, and those of its next step. */
 import type { Account } from '../account/account.ts';
 import { isOfMessage, isOfRun, selection as deadLetters } from '../deadLetter/deadLetters.ts';
 import { countBudgetMs, pageOf } from '../list/pages.ts';
@@ -14,14 +14,14 @@ import type { Bulk } from './store/rows.ts';
 
 interface Selection<T> {
   readonly rows: AsyncIterable<T>;
-  /** Undefined if the filter does not select the row. */
+  /** @returns undefined if the filter does not select the row */
   readonly selected: (row: T) => unknown;
-  /** By default its id. */
+  /** The entry's name; by default the row's id. */
   readonly nameOf?: (row: T) => string;
 }
 
 interface Entry extends Ordered {
-  /** Undefined if the filter does not select it. */
+  /** Undefined if the filter does not select the row. */
   readonly name: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export const byId = ({ operation, ids }: Bulk): readonly Header[] =>
 
 export async function leftOf(account: Account, bulk: Bulk): Promise<readonly string[]> {
   const { operation, ids } = bulk;
-  // Repeated as a whole, these find out what was done.
+  // For these operations all ids are returned, because repeating them finds out what was done.
   if (operation === 'messages.publish' || operation === 'runs.cancel') return ids;
   const left: string[] = [];
   for await (const { name } of await entriesIn(account, operation, readFilter(operation, byId(bulk))))
@@ -69,7 +69,7 @@ export async function findNext(account: Account, bulk: Bulk, count: number) {
   const toDate = Math.min(filter.toDate ?? createdAt, createdAt);
   const entries = await entriesIn(account, operation, { ...filter, toDate, behind });
   let read = 0;
-  // More rows would need one of the account's slots for long reads.
+  // Reading more rows would need one of the account's slots for long reads.
   const isReached = (): boolean => (read += 1) >= rowsWithoutSlot;
   const limits = { count, budgetMs: countBudgetMs, isReached };
   const page = await pageOf(entries, {}, limits, ({ name }) => (name === undefined ? [] : [name]));

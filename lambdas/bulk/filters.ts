@@ -4,7 +4,7 @@ import type { BulkOperation } from '../wire/bulkAnswers.ts';
 import { idFilters, parseFilter } from '../wire/filters.ts';
 import { parseCountQuery } from '../wire/workflowFilters.ts';
 
-/** Parameters that the same request has without `background=true`. */
+/** Other parameters of the same request without `background=true`. */
 const others: ReadonlySet<string> = new Set([
   ...Object.values(idFilters),
   'workflowRunIds',
@@ -19,7 +19,7 @@ export function readFilter(operation: BulkOperation, query: readonly Header[]) {
   return parseFilter(list === 'messages' || list === 'dlq' ? list : 'deadRuns', query);
 }
 
-/** @throws HttpError 400 for an invalid filter, and for what is no filter */
+/** @throws HttpError 400 for an invalid filter, or a parameter that is not a filter */
 export function filterOf(operation: BulkOperation, query: readonly Header[]): ReturnType<typeof readFilter> {
   const [other] = query.find(([name]) => others.has(name)) ?? [];
   if (other !== undefined)

@@ -19,13 +19,13 @@ export interface Answered {
   readonly responses?: readonly unknown[];
   readonly workflowRuns?: readonly unknown[];
   readonly cursor?: string | undefined;
-  /** Entries that are not done; undefined if that must be found out. */
+  /** Entries that are left to do; undefined if this is unknown. */
   readonly left?: readonly string[];
   readonly refusal?: HttpError | undefined;
 }
 
 interface Operation {
-  /** Entries in a step: a step takes seconds, so that others get their turn, and few of its bodies are in memory. */
+  /** Entries in a step. A step takes seconds, so that others get their turn and few bodies are in memory. */
   readonly atOnce: number;
   readonly request: (account: Account, ids: readonly Header[], bulk: Bulk) => Promise<Answered>;
 }

@@ -1,4 +1,4 @@
-/** One step of a bulk operation: the entries that the step before has found, and the search for the next. */
+/** A step of a bulk operation: does the entries that the previous step found, and finds the next ones. */
 import { randomUUID } from 'node:crypto';
 import { isServed, type Account } from '../account/account.ts';
 import { beginChange, finishChange, theService } from '../audit/audited.ts';
@@ -14,7 +14,9 @@ import { byId, findNext, leftOf } from './entries.ts';
 import { operations, type Answered } from './operations.ts';
 import { changeBulk, type Bulk } from './store/rows.ts';
 
-/** @returns how many entries of the step are done, those that are left, and the error that ends the operation */
+/**
+ * @returns how many entries of the step are done, those that are left, and the error that ends the operation
+ */
 async function doEntries(account: Account, bulk: Bulk) {
   const { operation, ids } = bulk;
   let answer: Answered = {};
@@ -29,14 +31,14 @@ async function doEntries(account: Account, bulk: Bulk) {
   const { refusal } = answer;
   const done = answer.cancelled ?? answer.deleted ?? (answer.responses ?? answer.workflowRuns ?? []).length;
   const left = answer.left ?? (done < ids.length ? await leftOf(account, bulk) : []);
-  // An earlier try has done the others.
+  // The other entries were done by an earlier try.
   const isShared = bulk.begun !== undefined || refusal !== undefined;
   return { done: isShared ? ids.length - left.length : done, left, refusal };
 }
 
 /**
- * Does a step, and sends the next. If it is done twice, each entry counts once: only the latest try writes its outcome, and
- * counts what earlier ones did. Bundles have a separate copy of this code.
+ * Does a step, and sends the job of the next. If it is done twice, each entry counts once: only the latest
+ * try writes its outcome, and counts what earlier tries did. Each bundle has a separate copy of this code.
  *
  * @throws if it must be retried
  */
@@ -49,7 +51,7 @@ export const doStep = withMetrics(async (account: Account, job: BulkJob, isAgain
       : undefined,
   );
   if (bulk === undefined || started === undefined) {
-    // The worker that ended the step may have died before it sent the next.
+    // The worker that did the step may have died before it sent the next one.
     if (isAgain && bulk?.state === 'running' && bulk.step === step + 1) await sendStep(account.id, bulk);
     return;
   }
@@ -74,19 +76,19 @@ export const doStep = withMetrics(async (account: Account, job: BulkJob, isAgain
         }
       : undefined,
   );
-  // The SDK repeats a write whose answer was lost, and finds its own.
+  // If the SDK repeated the write, the row shows this try.
   const ended = after ?? (before?.ended === begun ? before : undefined);
   if (ended?.state === 'running') await sendStep(account.id, ended);
   if (ended?.state === 'done') await noteEnd(account, ended);
 });
 
-/** The entry of the request has the filters; this one has the number. */
+/** Writes another entry of the audit trail, with the number. The entry of the request has the filters. */
 async function noteEnd(account: Account, { bulkId, operation, done }: Bulk): Promise<void> {
   const place = await beginChange(account, { actor: theService, action: operation, subject: bulkId });
   await finishChange(place, { number: done });
 }
 
-/** Fails an operation whose step kills its worker, or fails with a fault each time. */
+/** Fails an operation whose step kills its worker, or fails each time because of a bug. */
 export async function giveUpStep({ accountId, bulkId, step }: BulkJob, why: GiveUpReason): Promise<void> {
   const who = why === 'deaths' ? 'worker died' : 'service failed';
   const error = `The ${who} each time it did this step; the operator finds the reason in the worker's log.`;

@@ -1,12 +1,12 @@
 /**
- * The circuit of a destination's host, for one account. While the host is down its circuit is open: attempts wait in the line
- * of the circuit's lane.
+ * The circuit of a destination's host, for one account. While the host is down its circuit is open, and
+ * attempts wait in the line of the circuit's lane.
  *
  * The states, in order:
  *
  * 1. closed: attempts are made. Consecutive failures are counted.
  * 2. open, until `openUntil`: no attempt is made.
- * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
+ * 3. half-open: one attempt is made, the probe. If it fails, the circuit opens again, for twice as long.
  * 4. closed, with a line: a few waiting attempts are released, and one more with each success.
  */
 import * as z from 'zod/mini';
@@ -17,24 +17,22 @@ import type { Verdict } from './verdict.ts';
 const number = z._default(z.number(), 0);
 
 export const circuit = z.object({
-  /** Consecutive failures. */
   failures: number,
-  /** When the first of them was counted, Unix milliseconds. */
+  /** When the first of these failures was counted. */
   failedAt: number,
-  /** The status and the error of the last failure. */
   lastStatus: number,
   lastError: z.optional(z.string()),
-  /** When it was opened, Unix milliseconds; undefined while it is closed. Failed probes do not change it. */
+  /** When the circuit opened; undefined while it is closed. A failed probe does not change it. */
   openedAt: z.optional(z.number()),
-  /** When a hold last let an attempt go to the host, Unix milliseconds. Waits are counted from then. */
+  /** When a hold last released an attempt. The wait of an attempt counts from then. */
   releasedAt: z.optional(z.number()),
-  /** When the next probe may be made, Unix milliseconds. */
+  /** When the next probe may be made. */
   openUntil: number,
-  /** Failed probes since the opening. */
+  /** The number of failed probes since the circuit opened. */
   failedProbes: number,
-  /** Whether attempts have waited too long. Several are then released at once, to fail. */
+  /** Whether attempts have waited too long. Then several are released together, to fail. */
   isExpiring: z._default(z.boolean(), false),
-  /** The most waiting attempts in flight after the circuit is closed. */
+  /** How many waiting attempts may be in flight after the circuit has closed. */
   window: z._default(z.number(), 1),
 });
 export type Circuit = Readonly<z.infer<typeof circuit>>;
@@ -43,7 +41,7 @@ export const closedCircuit: Circuit = circuit.parse({});
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 
-/** Attempts released at once, to fail because they have waited too long. */
+/** How many attempts that have waited too long are released together. */
 const expiringAtOnce = 10;
 
 export function heldAtOnce(circuit: Circuit, now: number): number {
@@ -53,8 +51,8 @@ export function heldAtOnce(circuit: Circuit, now: number): number {
 }
 
 /**
- * The least time from the first failure to the opening. A process may know a circuit as it was a second ago; by then every
- * process with successful attempts has seen the failures and reset them.
+ * The least time from the first failure until the circuit opens. A process may see a circuit as it was a
+ * second ago. After this time, every process with successful attempts has seen the failures and reset them.
  */
 export const knownForMs = secondMs;
 
@@ -70,7 +68,7 @@ function openUntilOf(rules: CircuitRules, failedProbes: number, notBefore = 0, n
   return Math.min(now + rules.longestOpenMs, Math.max(now + openMsOf(rules, failedProbes), notBefore));
 }
 
-/** @param wasHeld whether the circuit released the attempt, as its probe or from its line */
+/** @param wasHeld whether the circuit released the attempt, as a probe or from its line */
 export function afterVerdict(
   circuit: Circuit,
   verdict: Verdict,
@@ -116,7 +114,7 @@ function afterSuccess(circuit: Circuit, wasHeld: boolean): Circuit {
   return circuit.failures === 0 ? circuit : { ...circuit, failures: 0 };
 }
 
-/** @param dueAt when the attempt was due, Unix milliseconds */
+/** @param dueAt when the attempt was due */
 export const isOverdue = (
   { openedAt, releasedAt = 0 }: Circuit,
   { longestWaitMs }: CircuitRules,
@@ -124,7 +122,10 @@ export const isOverdue = (
   now: number,
 ): boolean => openedAt !== undefined && now - Math.max(openedAt, releasedAt, dueAt) >= longestWaitMs;
 
-/** A circuit that failed or opened before the clock stepped back stays open for as long as it would have from now on. */
+/**
+ * Corrects a circuit after the clock has stepped back: it stays open for as long as it would if it failed or
+ * opened now.
+ */
 export function circuitAsOf(circuit: Circuit, now: number): Circuit {
   const { failedAt, openedAt, openUntil, releasedAt } = circuit;
   const sinceOpening = openUntil - (openedAt ?? openUntil);

@@ -1,21 +1,21 @@
 import * as z from 'zod/mini';
 import { hourMs, minuteMs, secondMs } from '../shared/clock.ts';
 
-/** Durations in milliseconds. */
+/** Durations (ms). */
 export interface CircuitRules {
-  /** Consecutive failures that open a circuit. */
+  /** How many consecutive failures open a circuit. */
   readonly failures: number;
-  /** From the opening to the first probe; doubled after each failed probe. */
+  /** The time until the first probe. Doubled after each failed probe. */
   readonly openMs: number;
   /** The longest time between two probes. */
   readonly longestOpenMs: number;
-  /** An attempt that has waited longer than this fails, if its host was down for as long. */
+  /** An attempt that has waited longer than this fails, if its host was down all the time. */
   readonly longestWaitMs: number;
 }
 
 /** An account's settings, in seconds. */
 export const circuitSettings = z.object({
-  /** Whether circuits hold back its messages, unless a message, its URL group or its queue decides otherwise. */
+  /** Whether circuits hold messages back, unless a message, its URL group or its queue decides otherwise. */
   enabled: z.boolean(),
   failures: z.optional(z.number()),
   open_seconds: z.optional(z.number()),
@@ -28,11 +28,12 @@ const seconds = (ms: number): number => ms / secondMs;
 
 /** The numbers of the settings, with their defaults and inclusive ranges. */
 export const circuitNumbers = {
-  /** With a limit of one, a single lost connection would hold back a host's messages. */
+  /** If one failure were enough, a single lost connection would hold back a host's messages. */
   failures: { default: 5, least: 2, most: 1_000 },
   open_seconds: { default: 30, least: 1, most: seconds(hourMs) },
   longest_open_seconds: { default: seconds(10 * minuteMs), least: 1, most: seconds(hourMs) },
-  // A waiting message is kept for three days at a time, and its account's dead letters for hours at least.
+  // The lifetime of a waiting message is extended by three days at a time, and dead letters are kept for
+  // hours at least.
   longest_wait_seconds: { default: seconds(24 * hourMs), least: 60, most: seconds(7 * 24 * hourMs) },
 } as const;
 

@@ -2,7 +2,9 @@ import { hostOf } from '../destination/place.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { retryAfterOf } from '../destination/retryAfter.ts';
 
-/** Characters of the longest ARN, of an EventBridge bus. A DNS name with a port has 259. */
+/**
+ * The length of the longest ARN, of an EventBridge bus. A DNS name with a port has at most 259 characters.
+ */
 export const longestHost = 320;
 
 /** The host of a destination, as in `hostOf`; undefined if it is too long to exist. */
@@ -14,7 +16,7 @@ export function circuitHostOf(destination: string): string | undefined {
 /**
  * The verdict of an attempt about its host.
  *
- * - `up`: it answers. A 4XX is about the request, not about the host.
+ * - `up`: the host answers. A 4XX is about the request, not about the host.
  * - `down`: no answer, or a 5XX.
  * - `busy`: a 429. The host is up, but a probe with this answer does not release all waiting attempts.
  * - `nothing`: no request was made.
@@ -25,11 +27,10 @@ export type Verdict =
       readonly says: 'down' | 'busy';
       readonly status: number;
       readonly error: string | undefined;
-      /** The earliest next call that the host allows, Unix milliseconds, if it says so. */
+      /** When the host allows the next call, if it says so. */
       readonly notBefore: number | undefined;
     };
 
-/** @param now Unix milliseconds */
 export function verdictOf(response: DestinationResponse, now: number): Verdict {
   const { status, error, isRefusal } = response;
   if (isRefusal === true) return { says: 'nothing' };

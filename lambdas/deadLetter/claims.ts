@@ -7,14 +7,16 @@ import { isId } from '../table/shards.ts';
 import { keyOf } from './rows.ts';
 import { update } from '../aws/writes.ts';
 
-/** No attempt of its message can write the row again later. */
+/**
+ * How long a removed dead letter's row is kept. After it, no attempt of the message can write the row again.
+ */
 const removedRowMs = 2 * dayMs;
 
-/** Deleted by its owner, sent again, or replaced by newer ones. */
+/** Why a dead letter is gone: its owner deleted it, it was sent again, or newer ones took its place. */
 export type Removal = 'deleted' | 'sent' | 'trimmed';
 
 /**
- * Removes a dead letter. Its row stays for a while, so that it is not written again.
+ * Removes a dead letter. Its row is kept for a while, so that a late attempt does not write it again.
  *
  * @returns false if it was gone
  */
@@ -35,14 +37,13 @@ export async function removeDeadLetter(
       values: { removal, now, reason, end: epochSeconds(now + removedRowMs) },
     },
   );
-  // A retry by the SDK finds its own removal.
+  // If the SDK repeated the call, its first try may have removed the dead letter.
   return isMade || row?.['removal'] === removal;
 }
 
 interface DeadLetterClaim {
-  /** Unix milliseconds. */
   readonly now: number;
-  /** Unix milliseconds; processes with claims up to then have died. */
+  /** Unix milliseconds. A process with a claim from before this time has died. */
   readonly endedBy: number;
   /** The id of the new message or run, set by the first claim. */
   readonly retryId?: string | undefined;
@@ -69,7 +70,10 @@ export const claimDeadLetter = (
     },
   );
 
-/** `ours` to send; `sent` before, under this id; `theirs`, being sent by another process; or `gone`. */
+/**
+ * The result of a claim. `ours`: this process must send it. `sent`: it was sent, with this id. `theirs`:
+ * another process is sending it. `gone`: it was removed.
+ */
 type RetryClaim =
   | { readonly state: 'ours' | 'sent'; readonly retryId: string }
   | { readonly state: 'theirs' | 'gone' };
@@ -81,7 +85,8 @@ const claimedRow = z.object({
 });
 
 /**
- * Claims a dead letter to send it again. The first claim sets the new message's id, also for another process that continues.
+ * Claims a dead letter to send it again. The first claim sets the new message's id; a process that takes over
+ * uses the same id.
  */
 export async function claimRetry(
   accountId: string,

@@ -7,7 +7,7 @@ import { keepToSize } from './size.ts';
 import { dlqIdOf } from '../message/consequenceIds.ts';
 import type { RecordedAttempt } from '../message/history.ts';
 
-/** @param run the failed run, and until when its records are kept, Unix milliseconds */
+/** @param run the failed run, and until when its records are kept */
 export async function deadLetterAttempt(
   { history, attempt, account }: RecordedAttempt,
   run?: { readonly workflow: DeadRun; readonly keptUntil: number },
@@ -15,7 +15,7 @@ export async function deadLetterAttempt(
   const { message } = history;
   const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(account);
   const responseBody = beginningOf(attempt.response.body, listedResponseBytes);
-  // The dead letter must not outlive the bodies, which are kept with the message and the run's records.
+  // A dead letter shows bodies that are stored with the message and the run, so it must expire before them.
   const neededUntil = Math.min(message.expiresAt, run?.keptUntil ?? Infinity);
   const expiresAt = Math.min(attempt.recordedAt + retentionMs, neededUntil);
   const isNew = await putDeadLetter({

@@ -43,7 +43,6 @@ import { removeDeadLetters } from './size.ts';
 export const noSuchDeadLetter = (dlqId: string): Error =>
   notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
 
-/** @param responseBody the part of the last answer's body that was read */
 const deadLetterRecord = (
   { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
   responseBody: Uint8Array = new Uint8Array(),
@@ -74,7 +73,7 @@ export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
 
 type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
 
-/** Failed runs are listed separately. */
+/** Whether a dead letter is of a message, not of a run. */
 export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
   deadLetter.workflow === undefined;
 export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
@@ -83,8 +82,8 @@ export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =
 const loadedAtOnce = 10;
 
 /**
- * @returns the rows in the order of the filter or its ids; and `selected`, which gives a row's dead letter if the filter
- *   selects it
+ * @returns the rows in the order of the index or of the filter's ids; and `selected`, which returns a row's
+ * dead letter if the filter selects it
  */
 export async function selection<D extends DeadLetter>(
   account: Account,
@@ -116,7 +115,6 @@ export async function selection<D extends DeadLetter>(
   return { scope, range, rows, selected };
 }
 
-/** If ids are given, other filters are ignored. */
 export const mostOf = ({ ids, count }: Filter): number =>
   ids === undefined ? (count ?? Infinity) : Infinity;
 
@@ -142,7 +140,6 @@ export async function listDeadLetters(
   return { messages: records, cursor, searched: page.searched };
 }
 
-/** @throws HttpError 404 */
 export async function deadLetterOf<D extends DeadLetter>(
   account: Account,
   dlqId: string,
@@ -153,7 +150,6 @@ export async function deadLetterOf<D extends DeadLetter>(
   return deadLetter;
 }
 
-/** @throws HttpError 404 */
 export async function getDeadLetter(
   account: Account,
   dlqId: string,
@@ -171,7 +167,6 @@ export async function getDeadLetter(
   }));
 }
 
-/** @throws HttpError 404 */
 export async function deleteDeadLetter(
   account: Account,
   dlqId: string,
@@ -204,7 +199,7 @@ export async function deleteDeadLetters(
 const hasNoFilter = ({ ids, cursor, fromDate, toDate, values }: Filter): boolean =>
   (ids ?? cursor ?? fromDate ?? toDate) === undefined && values.size === 0;
 
-/** How long all dead letters are read for the groups: their number is then counted without reading them. */
+/** Dead letters are read for this long to group them. The others are only counted. */
 const groupsBudgetMs = 2 * secondMs;
 
 /** @returns undefined if the time was too short */

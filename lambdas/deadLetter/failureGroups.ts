@@ -11,7 +11,7 @@ interface Times {
 
 interface Failure extends Omit<Times, 'count'> {
   readonly url: string;
-  /** Its URL in the groups by URL. */
+  /** The URL that represents the group, in groups by URL. */
   readonly shown: string;
   readonly labels?: readonly string[] | undefined;
   readonly answer: Parameters<typeof reasonOf>[0];
@@ -36,7 +36,7 @@ class Groups {
   }
 }
 
-/** Finds what failures have in common: host and status, reason, label, and URL. */
+/** Groups failures by host and status, by reason, by label, and by URL. */
 export class FailureGroups {
   readonly #byHost = new Groups();
   readonly #byError = new Groups();

@@ -1,6 +1,6 @@
 /**
- * Dead letters: a row for each permanently failed message, with what lists show. Whole bodies stay with the message, whose row
- * is kept longer.
+ * Dead letters: a row for each permanently failed message, with the fields that lists show. Whole bodies are
+ * stored with the message, whose row is kept longer.
  */
 
 import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
@@ -20,13 +20,10 @@ import { update, putNew, unlessRefused } from '../aws/writes.ts';
 
 const deadRun = z.object({
   runId: z.string(),
-  /** Unix milliseconds. */
   createdAt: z.number(),
-  /** The place of the run's start in its journal. */
   startSeq: z.number(),
-  /** The URL of the run's start. */
   url: z.string(),
-  /** Undefined without a failure function. */
+  /** Undefined if the workflow has no failure function. */
   failureState: z.optional(z.enum(failureFunctionStates)),
 });
 export type DeadRun = Readable<z.infer<typeof deadRun>>;
@@ -39,7 +36,6 @@ export interface DeadLetter {
   readonly workflow?: DeadRun | undefined;
   /** The number of retries. */
   readonly retried: number;
-  /** Unix milliseconds. */
   readonly failedAt: number;
   readonly responseStatus: number;
   /** Lower-case names. */
@@ -47,7 +43,6 @@ export interface DeadLetter {
   /** The beginning of the last answer's body, if any. */
   readonly responseBody?: Uint8Array | undefined;
   readonly error?: string | undefined;
-  /** Unix milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -81,7 +76,8 @@ export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
     messageExpiresAt: epochSeconds(message.expiresAt),
     dlqExpiresAt: expiresAt,
     presentSince: timeOfId(dlqId),
-    // Kept while it is counted, so that a trim finds it.
+    // A dead letter counts until the end of its last day. Its row is kept until then, so that a trim finds
+    // it.
     expiresAt: epochSeconds(countedUntil(expiresAt)),
   });
 }
@@ -96,7 +92,7 @@ function readDeadLetter(row: Row, now: number): DeadLetter | undefined {
 }
 
 /**
- * @param state undefined without a failure function
+ * @param state undefined if the workflow has no failure function
  * @param before the expected state
  * @returns whether the dead letter had that state
  */
@@ -125,7 +121,7 @@ export async function loadDeadLetter(
   return row && readDeadLetter(row, now);
 }
 
-/** Includes rows without a dead letter, so that readers can stop after many of them. */
+/** A row of the index. Also yielded without a dead letter, so that readers can stop after many rows. */
 export interface ListedDeadLetter extends Ordered {
   readonly deadLetter: DeadLetter | undefined;
 }
@@ -136,7 +132,7 @@ export async function* listDeadLetters(
   now: number,
 ): AsyncGenerator<ListedDeadLetter> {
   const { first, last } = idBounds('dlq', range);
-  // DynamoDB refuses empty ranges.
+  // DynamoDB refuses a range whose end is before its beginning.
   if (first > last) return;
   const rows = queryRows({
     TableName: settings.dlqTable,
@@ -156,7 +152,7 @@ export async function* listDeadLetters(
 /**
  * Counts a shard's dead letters of messages, without reading them here.
  *
- * @param until when to stop, Unix milliseconds
+ * @param until when to stop
  * @returns undefined if the time was too short
  */
 export async function countOfMessages(

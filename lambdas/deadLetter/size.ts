@@ -25,31 +25,33 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
  * while, but nothing is trimmed too early.
  */
 
-/** Trimming starts a hundredth above the limit, at most 200, to remove many together. */
+/** Trimming starts at 1% above the limit (at most 200 dead letters), so that many are removed together. */
 const mostSlack = 200;
 const slackOf = (size: number): number => Math.min(Math.floor(size / 100), mostSlack);
 
-/** A process that dies may leave this many dead letters uncounted. */
+/** Dead letters removed in one step. If a process dies in a step, this many may be uncounted. */
 const removedAtOnce = 20;
-/** A lowered limit may require trimming very many. */
 const readAtOnce = 200;
-/** The next dead letter continues the trim. */
+/** A trim stops after this time. The next new dead letter continues it. */
 const trimmingBudgetMs = 10 * secondMs;
-/** The process of an older trim has died: it stops after 10 s, and its calls time out after 13 s. */
+/**
+ * An unfinished trim that started earlier than this is of a process that has died: trims stop after 10 s, and
+ * calls time out after 13 s.
+ */
 const trimmingStaleMs = 60 * secondMs;
 
 /**
- * Counts a new dead letter, and trims a queue that is too long. Errors do not fail the delivery: an uncounted dead letter
- * exceeds the limit until it expires, and the next one retries the trim.
+ * Counts a new dead letter, and trims a queue that is too long. Errors do not fail the delivery: an uncounted
+ * dead letter stays until it expires, and the next one retries the trim.
  *
- * @param expiresAt when the dead letter expires, Unix milliseconds
+ * @param expiresAt when the dead letter expires
  * @param size the account's `max_dlq_size`
  */
 export async function keepToSize(account: Sharded, expiresAt: number, size: number): Promise<void> {
   try {
     const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
-    // The trimming process checks the count again at its end.
+    // Another process is trimming. It checks the count again before it ends.
     if (there.trimmedSince !== undefined && isRecent(there.trimmedSince, trimmingStaleMs, now())) return;
     await trim(account, size);
   } catch (error) {
@@ -86,7 +88,8 @@ async function trim(account: Sharded, size: number): Promise<void> {
         );
         const notTaken = entries.filter(({ dlqId }) => !isGone.has(dlqId));
         there = (await countIn(accountId, expiriesOf(notTaken), now(), since)) ?? there;
-        // The index may still show removed dead letters. If all are removed, another read would give the same.
+        // The index may still show removed dead letters. If it shows only those, reading it again would not
+        // help.
         isGoingOn ||= isGone.size > 0;
       }
     }

@@ -13,10 +13,10 @@ import { update, updateInput, type Terms } from '../aws/writes.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
-/** When a dead letter stops counting, Unix milliseconds. */
+/** A dead letter stops counting at the end of the day (UTC) on which it expires. */
 export const countedUntil = (expiresAt: number): number => (dayOf(expiresAt) + 1) * dayMs;
 
-/** One attribute for each day, incremented without a read. */
+/** The counter of a day, an attribute that is incremented without a read. */
 const attributeOf = (day: number): string => `d${day}`;
 const dayOfAttribute = (name: string): number | undefined => {
   const [, day] = /^d(\d+)$/.exec(name) ?? [];
@@ -24,11 +24,11 @@ const dayOfAttribute = (name: string): number | undefined => {
 };
 
 export interface DeadLetterQueueSize {
-  /** Includes those that expired today. */
+  /** The number of dead letters, including those that expired today. */
   readonly entries: number;
-  /** When an unfinished trim started, Unix milliseconds. Its process is working or dead. */
+  /** When the unfinished trim started. Its process is working or dead. */
   readonly trimmedSince: number | undefined;
-  /** Ids that a process was about to remove: no longer counted, but maybe still there. */
+  /** Dead letters that a trim is removing: no longer counted, but perhaps not yet removed. */
   readonly promised: readonly string[];
 }
 
@@ -54,12 +54,12 @@ export async function loadSize(accountId: string, now: number): Promise<number> 
   return row === undefined ? 0 : sizeOf(row, now).entries;
 }
 
-/** Longer than dead letters are kept (90 days). */
+/** How long the counts are kept. Dead letters are kept for at most 90 days. */
 const rowLifetimeMs = 120 * dayMs;
 
 /**
- * @param isMade whether the row shows that the change was made: the SDK retries unanswered writes, and the second one is
- *   refused
+ * @param isMade whether the row shows that the change was made. The SDK repeats unanswered writes, and the
+ * repetition is refused
  * @returns the row afterwards; undefined if its condition failed
  */
 async function change(
@@ -75,7 +75,7 @@ async function change(
   return write.isMade || isMade(write.row ?? {}) ? write.row : undefined;
 }
 
-/** Without past days. */
+/** Makes the update that adds to the counters of the expiry days. Past days are left out. */
 function counting(expiries: readonly number[], by: 1 | -1, now: number) {
   const changes = new Map<number, number>();
   for (const expiresAt of expiries) {
@@ -94,8 +94,8 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
  * Adds dead letters. Sent only once, because too high a count would trim another dead letter early.
  *
  * @param expiries Unix milliseconds
- * @param since when this process began to trim, to add back promised dead letters that were already gone. If another process
- *   took over, nothing is counted, because that one may have removed them
+ * @param since when this process began to trim, if it did. Nothing is counted if another process has taken
+ * over the trim since
  * @returns the new size; undefined if nothing was counted
  * @throws if it is unknown whether they were counted
  */
@@ -132,15 +132,15 @@ export async function countOut(accountId: string, expiries: readonly number[], n
   });
 }
 
-/** Once a day, so that the row does not grow. */
+/** Removes the counters of past days, once a day. */
 async function forgetPastDays(accountId: string, row: Row, now: number): Promise<void> {
-  // Yesterday's stays: clocks differ, so another process may still change it.
+  // Yesterday's counter is kept, because another process's clock may still be at yesterday.
   const past = Object.keys(row).filter((name) => (dayOfAttribute(name) ?? Infinity) < dayOf(now) - 1);
   if (past.length > 0) await change(accountId, `REMOVE ${past.join(', ')}`, {});
 }
 
 /**
- * @param endedBy Unix milliseconds; processes that began by then have died
+ * @param endedBy Unix milliseconds; a trim that began before this is of a process that died
  * @returns undefined if another process trims the queue
  */
 export async function beginTrimming(
@@ -158,7 +158,6 @@ export async function beginTrimming(
 
 export interface PresentDeadLetter {
   readonly dlqId: string;
-  /** Unix milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -184,7 +183,7 @@ export async function promiseRemoval(
     accountId,
     `SET promised = :promised${counted.isEmpty ? '' : ` ${counted.expression}`}`,
     {
-      // The SDK retries unanswered writes: they must not be counted twice.
+      // If the SDK repeats the write, the dead letters must not be subtracted twice.
       onlyIf: 'trimmedSince = :since AND (attribute_not_exists(promised) OR promised <> :promised)',
       values: { ...counted.values, promised, since },
     },
@@ -194,10 +193,11 @@ export async function promiseRemoval(
 }
 
 /**
- * Call it after the promised dead letters are removed.
+ * Ends a trim, after the noted dead letters are removed.
  *
  * @param since when this process began to trim
- * @returns the size, to check again: other processes left the trimming to this one. Undefined if another process took over
+ * @returns the size, to check it again: other processes did not trim in this time. Undefined if another
+ * process took over
  */
 export async function endTrimming(
   accountId: string,
@@ -213,7 +213,10 @@ export async function endTrimming(
 
 const presentRow = z.object({ id: z.string(), dlqExpiresAt: z.number() });
 
-/** Reads the index of existing dead letters, which lags slightly. Expired ones stay until DynamoDB removes them. */
+/**
+ * Reads the oldest dead letters from an index, which lags slightly. It may show expired ones until DynamoDB
+ * removes them.
+ */
 export async function oldestDeadLetters(shard: string, count: number): Promise<readonly PresentDeadLetter[]> {
   const { Items = [] } = await dynamodb.send(
     new QueryCommand({

@@ -9,7 +9,7 @@ interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt' | 'first
   readonly isFirst: boolean;
 }
 
-/** @param endpoint the name or URL of a URL group's endpoint: each has its own messages */
+/** @param endpoint the name or URL of a URL group's endpoint. Each endpoint has its own messages */
 export const periodKey = (accountId: string, id: string, endpoint = ''): string =>
   `debounce#${createHash('sha256')
     .update(JSON.stringify([accountId, id, endpoint]))
@@ -17,12 +17,12 @@ export const periodKey = (accountId: string, id: string, endpoint = ''): string 
 
 interface Joining {
   readonly key: string;
-  /** The period's message, if this publish begins it. */
+  /** The message of the period, if this publish begins it. */
   readonly messageId: string;
   readonly quietMs: number;
-  /** The longest time from the first publish of a period to its delivery. */
+  /** The longest time from the first publish of a period until its delivery. */
   readonly mostMs: number;
-  /** Called before a period begins: sends the job that delivers its message. */
+  /** Sends the job that delivers the period's message. Called before the period begins. */
   readonly onBegin: (dueAt: number) => Promise<void>;
 }
 
@@ -39,11 +39,11 @@ export const joinPeriod = (joining: Joining): Promise<Joined> =>
       : extendTo(joining.key, before, time, dueAtOf(before, time, wanted));
   });
 
-/** A period whose end was set before the clock stepped back ends as this publish wants. */
+/** When the period ends after this publish. If the clock has stepped back, the earlier end is ignored. */
 const dueAtOf = ({ joinedAt, dueAt, latestAt }: Period, time: number, wanted: number): number =>
   Math.min(latestAt, isAhead(joinedAt, time) ? wanted : Math.max(dueAt, wanted));
 
-/** Adds a version to an open period, and moves its end later. */
+/** Adds a version to an open period, and moves its end to `dueAt`. */
 const extend = (key: string, time: number, dueAt: number) =>
   update(settings.deduplicationTable, { id: key }, 'SET dueAt = :due, joinedAt = :now ADD version :one', {
     onlyIf:
@@ -52,7 +52,7 @@ const extend = (key: string, time: number, dueAt: number) =>
     returns: 'ALL_NEW',
   });
 
-/** The same for a period that ends at `dueAt` or later, or at its latest end. */
+/** Adds a version to a period that already ends at `dueAt` or later, or at its latest end. */
 async function extendTo(
   key: string,
   before: Period,
@@ -91,7 +91,7 @@ async function begin(
           values: { id: before.messageId, version: before.version },
         },
   );
-  // The SDK retries unanswered writes, and finds its own row.
+  // If the SDK repeated the write, the row is this publish's own.
   const isOurs = isMade || (row !== undefined && periodRow.parse(row).messageId === messageId);
   return isOurs ? { ...period, isFirst: true } : undefined;
 }

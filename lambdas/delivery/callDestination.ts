@@ -18,7 +18,7 @@ const request = createDeliveryClient(
   settings.outboundProxies,
 );
 
-/** Makes an attempt's request, without its destination. */
+/** Makes an attempt's request, without sending it. */
 export async function requestOf(
   message: Message,
   attempt: number,
@@ -41,10 +41,10 @@ async function decoded(answer: DestinationResponse, maxBytes: number): Promise<D
   return decodeAnswer(answer, maxBytes);
 }
 
-/** Answers an attempt whose request is not made. */
+/** The answer of an attempt whose request is not sent. */
 const refused = (error: string): DestinationResponse => ({ ...noAnswer(error), isRefusal: true });
 
-/** An entry of the host takes precedence over `*`. */
+/** An entry for the host takes precedence over one for `*`. */
 function tlsIdentityOf({ tlsIdentities }: Account, url: string): TlsIdentity | undefined {
   if (tlsIdentities === undefined) return undefined;
   const { protocol, hostname } = targetOf(url);

@@ -7,7 +7,10 @@ import { jsonTextBytes } from '../shared/jsonSize.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
-/** Headers that `shownHeaders` shows byte by byte: workflow clients pass them to `new Headers`, which takes only Latin-1. */
+/**
+ * Workflow clients pass these headers to `new Headers`, which accepts only Latin-1. So each byte is shown as
+ * a character.
+ */
 export const shownAsBytes = (headers: readonly Header[]): readonly Header[] =>
   headers.map(([name, value]) => [name, headerBytes(value)]);
 
@@ -25,10 +28,10 @@ export const joinedHeaders = (headers: readonly Header[]): Readonly<Record<strin
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-/** The most bytes whose base64 fits into `length` characters. */
+/** How many bytes fit into `length` characters of base64. */
 const fitting = (length: number): number => Math.max(0, Math.floor(length / 4) * 3);
 
-/** Writes Unix milliseconds in a dialect's form: as text, or as a number. */
+/** Writes Unix milliseconds as the dialect does: as text, or as a number. */
 const timeIn = (prefix: string, time: number): string | number =>
   hasNumericTimes(prefix) ? time : String(time);
 
@@ -55,7 +58,7 @@ const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) =
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** @param length the most characters of base64 */
+/** @param length of base64, in characters */
 function beginningIn(
   length: number,
   body: Uint8Array,
@@ -65,10 +68,10 @@ function beginningIn(
 }
 
 /**
- * Makes the JSON body of a callback (see `docs/receiving.md`). To fit into `maxBytes`, a body in it is cut, and a field says
- * so.
+ * Makes the JSON body of a callback (see `docs/receiving.md`). To fit into `maxBytes`, the bodies in it are
+ * truncated, and a field says so.
  *
- * @param first the body that is cut last
+ * @param first the body that is truncated last
  */
 export function callbackBody(
   details: CallbackDetails,
@@ -92,7 +95,7 @@ export function callbackBody(
   );
 }
 
-/** The bytes of a call's result, without the message's body. */
+/** The size of a call's result without the message's own body, in bytes. */
 function bytesWithResponse(details: CallbackDetails): number {
   const response = { ...details.response, headers: shownAsBytes(details.response.headers) };
   return (
@@ -101,13 +104,15 @@ function bytesWithResponse(details: CallbackDetails): number {
   );
 }
 
-/** The least bytes of a failed response. The message's own body is never cut, so it may leave no room. */
+/**
+ * Room for a failed response, at least. The message's own body is never truncated, so it may leave no room.
+ */
 const leastResponseBytes = 64 * 1_024;
 
 /**
- * Makes the JSON body of a callback that reports the failure of something larger, such as a workflow's run. It has additional
- * fields and the message's whole body, if any. A long response is shortened so that JSON can still be parsed, and a field says
- * so.
+ * Makes the JSON body of a callback that reports the failure of a whole run. It has additional fields and the
+ * message's whole body, if any. A long response is shortened so that JSON can still be parsed, and a field
+ * says so.
  */
 export function failedCallbackBody(
   details: CallbackDetails,
@@ -123,12 +128,12 @@ export function failedCallbackBody(
   return Buffer.from(JSON.stringify({ ...whole, body: base64(told), bodyIsCut }));
 }
 
-/** Bytes of a result's names, numbers, and quotes, without the step's name and the answer's headers. */
+/** Bytes of a result besides the step's name, and the answer's headers and body. */
 const bytesAround = 512;
 
 /**
- * Counts the bytes of the step that the client makes of an answer: it reads the answer as Latin-1, and writes it into JSON
- * within JSON.
+ * The size of the step that the client makes of an answer. The client reads the answer as Latin-1, and writes
+ * it into JSON within JSON.
  */
 function stepBytes({ headers, body }: DestinationResponse): number {
   const around = bytesAround + 4 * Buffer.byteLength(JSON.stringify(headers));
@@ -137,7 +142,8 @@ function stepBytes({ headers, body }: DestinationResponse): number {
 }
 
 /**
- * Checks that an answer fits into the result of its step. If not, the call has failed: a truncated answer would look complete.
+ * Checks that an answer fits into the result of its step. A truncated answer would look complete, so the call
+ * fails instead.
  *
  * @param maxBytes the largest message
  * @returns the call's error; undefined if the answer fits

@@ -1,9 +1,9 @@
 /**
  * Deferred completion in the API: a request completes an open attempt (`deferred.ts`).
  *
- * The request only records the completion, and sends a job that continues from the record. If its process dies in between, the
- * client repeats the request, or the attempt's time ends, and the job for that continues. The first such job that runs is the
- * only one that continues.
+ * The request only records the completion, and sends a job that continues from the record. If its process
+ * dies in between, the client repeats the request; or the attempt times out, and the job for that continues.
+ * If several jobs are sent, only the first that runs continues.
  */
 import { limitsOf, type Account } from '../account/account.ts';
 import { readCompletionToken } from '../account/completionToken.ts';
@@ -21,7 +21,7 @@ import { attemptOf, countCallbacks, hasCallbacks, noteAttempt, unlessCancelled }
 import { accountCallbackOf, outcomeOf } from './outcome.ts';
 
 export interface Completing extends Pick<Message, 'accountId' | 'messageId'> {
-  /** The attempt that the completion's URL names; undefined for the open one. */
+  /** The attempt in the completion's URL; undefined for the open one. */
   readonly named?: Pick<OpenAttempt, 'number' | 'startedAt'>;
   /** The token that completes it, and why. */
   readonly note?: Pick<Attempt, 'completedBy' | 'comment'>;
@@ -44,12 +44,13 @@ export const tooLate = (messageId: string, why: string): HttpError =>
   );
 
 /**
- * Completes an attempt: the answer is recorded, called back, retried and dead-lettered like any other. A second completion
- * changes nothing.
+ * Completes an attempt. Its answer is recorded, called back, retried and dead-lettered like any other. A
+ * second completion changes nothing.
  *
  * @returns the attempt as the first completion recorded it
- * @throws HttpError 404 or 410 if the message does not exist; 409 if no attempt is open; 410 if the attempt has ended
- *   otherwise; 413 above the account's `max_message_size`; 429 if its destinations send too many in a second
+ * @throws HttpError 404 or 410 if the message does not exist; 409 if no attempt is open; 410 if the attempt
+ * has ended otherwise; 413 above the account's `max_message_size`; 429 if its destinations send too many in a
+ * second
  */
 export async function completeAttempt(completing: Completing, answer: DestinationResponse): Promise<Attempt> {
   const { messageId, named } = completing;
@@ -61,7 +62,7 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   const { message } = history;
   const account = await ownerOf(message);
   if (account === undefined) throw tooLate(messageId, 'its account was deleted');
-  // A request with a token has been counted already.
+  // An authenticated request has already been counted.
   if (named !== undefined) await limitHook(account, answer.body.length);
   const started = named === undefined || history.open?.number === named.number ? startOf(history) : named;
   const recorded = recordOf(history, started.number);
@@ -74,7 +75,8 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   checkBodySize(account, answer.body);
 
   const attempt = { ...(await recordFor(history, account, started, answer)), ...completing.note };
-  // Another completion, the timeout, or a worker with another answer was first.
+  // The attempt was already recorded: by another completion, by its timeout, or by a worker with another
+  // answer.
   if (!(await noteAttempt({ history, account }, attempt))) return completeAttempt(completing, answer);
   await Promise.all([
     sendContinuation(message, attempt.number),
@@ -100,13 +102,13 @@ async function recordFor(
       : { state: 'FAILED' as const };
   const outcome = await unlessCancelled(message, decided);
   const accountCallback = outcome.state === 'FAILED' ? accountCallbackOf(message, account) : undefined;
-  // A destination may complete an attempt before its 202 has arrived, when it is not yet noted as open.
+  // A destination may complete an attempt before its 202 arrives. The attempt is not open then.
   const wasOpen = history.open?.number === number ? (true as const) : undefined;
   const result = { number, startedAt, recordedAt, response, outcome, wasOpen };
   const attempt: Attempt = { ...attemptOf(account, result, accountCallback), isCompleted: true };
   const isWhole = attempt.response.body.length === answer.body.length;
   if (isWhole || !hasCallbacks({ history, attempt })) return attempt;
-  // Two completions may be recorded at once, so each has its own body.
+  // Two completions may be stored at once, so each has a separate body.
   const id = `${message.messageId}~${crypto.randomUUID()}`;
   const { accountId, expiresAt } = message;
   return {

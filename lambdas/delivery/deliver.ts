@@ -31,7 +31,7 @@ import { dropMessage, readyToSend, type ReadyMessage } from './readyMessage.ts';
  * Makes an attempt that is due and was not made yet.
  *
  * @param isAgain whether the job was delivered before: the attempt may be in flight, or in a waiting line
- * @throws if the job must be retried: nothing was decided yet
+ * @throws if the job must be retried, because nothing was decided yet
  */
 export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> {
   const history = await loadMessageOf(job);
@@ -56,7 +56,8 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
     return;
   }
 
-  // A granted job is exempt: a change of a message in a lane's line sends no job, unless it moves it to a later time.
+  // A job from a lane is not compared: if a message in a lane's line is changed, no job is sent, unless the
+  // message is moved to a later time.
   if (job.admittedTo === undefined && job.change !== history.message.change?.id) {
     await waitForChange(job);
     return;
@@ -65,17 +66,18 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
   if (isReplaced(history, job)) return;
 
   const dueAt = dueTimeOf(history, job.attempt);
-  // A message that seems to be made in the future was made before the clock stepped back. So was its job, which is due.
+  // If the message seems to be made in the future, the clock has stepped back since. Its job was also sent
+  // before that, so it is due.
   const isBehind = isAhead(history.attempts.at(-1)?.recordedAt ?? history.message.createdAt, now());
   const isMoved = history.message.change !== undefined && !isBehind;
   if (job.admittedTo !== undefined && isMoved && isAhead(dueAt, now())) {
-    // A change moved it while it was in the line, and sent its next job.
+    // The message was moved while it was in the line, and its next job was sent.
     await declineLanes(job, 'over');
     if (job.admittedTo.lane === 'account') await leaveLanesAgain(history.message, job.attempt);
     return;
   }
   if (isEarly(dueAt) && !isBehind) {
-    // The job keeps its grant, which may be from a worker whose clock is ahead.
+    // The job keeps its grant. The clock of the worker that granted it may be ahead.
     await sendAgain(history, job, dueAt);
     return;
   }
@@ -92,8 +94,8 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
 }
 
 /**
- * Makes an attempt that has its lanes. Its message is prepared only now, to save memory while it waits, and because its run may
- * have ended.
+ * Makes an attempt that has its lanes. Its message is prepared only now, so that it takes no memory while it
+ * waits, and because its run may have ended.
  */
 async function sendOrDrop(
   loaded: LoadedMessage,
@@ -114,7 +116,7 @@ async function sendOrDrop(
     if (acquired !== 'overdue') await acquired.giveBack();
   }
   if (ready === undefined) await leaveAsMessage(history.message, isAgain);
-  // It has lost its grant, and must acquire its lanes again.
+  // The attempt has lost its grant, and must acquire its lanes again.
   else await sendAgain(history, { ...job, admittedTo: undefined }, now() + secondMs);
 }
 

@@ -53,8 +53,9 @@ async function ownSignature(message: Message, body: Uint8Array): Promise<readonl
 }
 
 /**
- * Makes all headers of an attempt, the service's before the forwarded ones. `hideHeaders` omits those that describe the
- * message. The mark that stops loops stays, but only requests that may be to an API get it.
+ * Makes all headers of an attempt: first the service's, then the forwarded ones. `hideHeaders` omits those
+ * that describe the message, but not the mark that stops loops. Only requests that may go to an API have the
+ * mark.
  *
  * @param attempt 0 for the first delivery
  */

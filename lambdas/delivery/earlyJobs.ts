@@ -15,12 +15,15 @@ import { isRecent, now, secondMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { pause } from '../shared/pause.ts';
 
-/** An API request times out after 29 s, so a row that is missing then will never be written. */
+/**
+ * The row is written by an API request, which times out after 29 s. If the row is missing after this time, it
+ * will never be written.
+ */
 const rowTimeoutMs = 30 * secondMs;
 
 /**
- * The least number of reads, a second apart. A machine that slept during the write wakes up with old jobs, and the write, which
- * ends after 13 s, continues.
+ * The row is read at least this often, once per second. If a machine sleeps while the row is written, it
+ * wakes up with old jobs, and the write continues for up to 13 s.
  */
 const leastReads = 15;
 
@@ -40,7 +43,7 @@ export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | u
   return undefined;
 }
 
-/** @returns whether the job was sent again, because the write is still possible */
+/** @returns whether the job was sent again, because the row may still be written */
 async function isSentAgain(job: AttemptJob): Promise<boolean> {
   const looks = (job.looks ?? 0) + 1;
   if (!isYoung(job) && looks >= leastReads) return false;
@@ -55,13 +58,16 @@ export async function waitForRow(job: AttemptJob): Promise<void> {
   log.warn('An attempt of no message was dropped', { messageId: job.messageId });
 }
 
-/** Drops a job from before a change of its message, or of a change that was not made. */
+/** Drops a job that is older than a change of its message, or of a change that was not made. */
 export async function waitForChange(job: AttemptJob): Promise<void> {
   if (job.change !== undefined && (await isSentAgain(job))) return;
   log.info('The job of another change of the message was dropped', { messageId: job.messageId });
 }
 
-/** Whether another publish began the period that the job is for. The message's own period has its own job. */
+/**
+ * Whether another publish began the quiet period that the job is for. The period in the message has its own
+ * job.
+ */
 export const isReplaced = (
   { message: { debounce } }: MessageHistory,
   { attempt, madeAt }: AttemptJob,
@@ -71,8 +77,8 @@ export const isReplaced = (
 /**
  * Closes the quiet period of a debounced message before its first attempt.
  *
- * @returns when to send its job again, Unix milliseconds, because a publish has joined the period or the message now belongs to
- *   the other delivery queue; undefined if the attempt is to be made
+ * @returns undefined if the attempt may be made; or when to send its job again, because a publish has joined
+ * the period, or the message now belongs to the other delivery queue
  */
 export async function endOfQuiet({ message }: MessageHistory, job: AttemptJob): Promise<number | undefined> {
   if (message.debounce === undefined || job.attempt > 0 || job.admittedTo !== undefined) return undefined;
@@ -81,7 +87,7 @@ export async function endOfQuiet({ message }: MessageHistory, job: AttemptJob): 
   return dueAt ?? (attemptJob(message, 0).queue === job.queue ? undefined : now());
 }
 
-/** Nothing else is known of a message without a row. */
+/** Leaves the lanes of a message without a row. Only its job is known. */
 export async function leaveWithoutMessage(job: AttemptJob): Promise<void> {
   await Promise.all([declineLanes(job, 'over'), leaveAsCallback(job)]);
 }

@@ -20,17 +20,16 @@ export interface LoadedMessage {
 interface AttemptResult {
   /** 0 for the first delivery. */
   readonly number: number;
-  /** Unix milliseconds. */
   readonly startedAt: number;
-  /** When the outcome was decided, Unix milliseconds. */
+  /** When the outcome was decided. */
   readonly recordedAt: number;
   readonly response: DestinationResponse;
   readonly outcome: Outcome;
-  /** Whether the attempt was left open before. */
+  /** Whether the attempt had been left open. */
   readonly wasOpen?: true | undefined;
 }
 
-/** A cancelled message was counted at its cancellation. */
+/** A cancelled message was already counted when it was cancelled. */
 const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
@@ -39,7 +38,7 @@ const countedAs: Readonly<Record<Attempt['state'], Parameters<typeof count>[0] |
 };
 
 /**
- * Stores the messages that need the whole response, records the attempt, and continues from the record.
+ * Stores the messages that contain the whole response, records the attempt, and continues from the record.
  *
  * @param storeMessage calls the given function, or skips the message
  * @param release called after the attempt is recorded
@@ -122,7 +121,7 @@ export async function countCallbacks({ account, ...recorded }: RecordedAttempt):
   await messages.countCallbacks(account, callbacks);
 }
 
-/** Ends an attempt that failed after its message was cancelled. Only failures cost this read. */
+/** Finds out whether a message was cancelled before its attempt failed. Only failures cost this read. */
 export async function unlessCancelled(
   message: Message,
   outcome: Outcome,

@@ -24,10 +24,11 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
 };
 
 /**
- * Fails and dead-letters a message that kills its worker, or for which the service fails. The cause may be its body, a
- * callback, or a consequence of a recorded attempt; each is skipped if it fails again.
+ * Gives up a message that kills its worker, or for which the service fails: it fails, and gets a dead letter.
+ * The cause may be its body, a callback, or a consequence of a recorded attempt. Each of these is skipped if
+ * it fails again.
  *
- * @param error the text that its log and its dead letter show
+ * @param error the text for the log and the dead letter
  * @throws if this must be retried
  */
 export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
@@ -45,7 +46,7 @@ interface FailedMessage {
 /**
  * Fails a message without a request to its destination.
  *
- * @param response shown in its log and its dead letter in place of an answer
+ * @param response shown in the log and the dead letter as the answer
  * @returns undefined if there is nothing to fail, or not now
  * @throws if this must be retried
  */
@@ -84,7 +85,7 @@ export async function failAttempt(
   return { message, isNew: true };
 }
 
-/** Ends the step or the run that the message was made for. */
+/** Ends the step or run to which the message belongs. */
 async function giveUpPurpose(message: Message, why: GiveUpReason): Promise<void> {
   const own = await kindOf(message);
   await own?.kind.giveUp(message, own.part, why);
@@ -98,14 +99,14 @@ async function attemptToFail(history: MessageHistory, number: number): Promise<n
     await continueAgain(history, recorded);
     return undefined;
   } catch (error) {
-    // A record never changes: only the next attempt can fail instead.
+    // A record cannot be changed, so only the next attempt can fail instead.
     if (recorded.state !== 'RETRY' || !isFault(error)) throw error;
     logFault(history.message, error);
   }
   return recordOf(history, number + 1) === undefined ? number + 1 : undefined;
 }
 
-/** @returns the message's body; empty if no callback needs it, or if it is the fault */
+/** @returns the message's body; empty if no callback needs it, or if it is the cause */
 async function bodyForCallbacks({ message, body }: MessageHistory, account: Account): Promise<Uint8Array> {
   let loaded: Uint8Array = new Uint8Array();
   const asked = [message.callback, message.failureCallback, accountCallbackOf(message, account)];
@@ -116,7 +117,7 @@ async function bodyForCallbacks({ message, body }: MessageHistory, account: Acco
   return loaded;
 }
 
-/** Runs a function that a message can be given up without. */
+/** Runs a function, and skips it if it fails because of a bug. */
 async function unlessFault(message: Message, act: () => Promise<void>): Promise<void> {
   try {
     await act();

@@ -20,17 +20,21 @@ import { masterSecret } from '../account/secrets.ts';
 import { log } from '../aws/log.ts';
 
 /**
- * Loop detection: a message to one of the deployment's own APIs would publish another message, and so on forever.
+ * Loop detection: a message to one of the deployment's own APIs would publish another message, and so on
+ * forever.
  *
- * Own hosts are refused when a message is accepted, and when it is delivered. CloudFormation generates some hosts, and
- * operators choose custom domains. So each API notes the hosts by which it is called, for all regions. Hosts that were never
- * called, and those of proxies, stay unknown. Therefore a delivery that could be to an API carries a mark that only this
- * deployment can make, and each API refuses it.
+ * Own hosts are refused when a message is accepted, and when it is delivered. CloudFormation generates some
+ * hosts, and operators choose custom domains. So each API records, for all regions, the hosts by which it is
+ * called. A host that was never called, or that of a proxy, is unknown. So a delivery that could go to an API
+ * carries a mark that only this deployment can make, and each API refuses requests with this mark.
  */
 
 const configured = parseOwnHosts(settings.ownHosts);
 
-/** A process notes at most one host in this time: notes may fail, and clients make up names below a wildcard domain. */
+/**
+ * A process records at most one host in this time: the write may fail, and clients can invent names below a
+ * wildcard domain.
+ */
 const noteIntervalMs = minuteMs;
 let triedAt = -Infinity;
 
@@ -38,15 +42,15 @@ let triedAt = -Infinity;
 const httpsPort = 443;
 
 /**
- * Notes an unknown host by which an API was called, even by a delivery of this deployment. Delays the request for at most a
- * second, and never fails it.
+ * Records a new host by which an API was called, even by a delivery of this deployment. Delays the request
+ * for at most a second, and never fails it.
  *
  * @param host as AWS names it: the generated host or a custom domain, because no other leads to an API
  */
 export async function learnHost(api: ApiName, host: string): Promise<void> {
   const name = plainName(host);
   if (!settings.learnHosts || !isGatewayHost(name)) return;
-  // Hosts with a base path are in the settings.
+  // The settings list hosts with a base path.
   const own = new Set([...configured, ...(await apiHosts())]);
   if (isOwnHost(name, httpsPort, own) || isSharedHost(name, own)) return;
   if (isRecent(triedAt, noteIntervalMs, now())) return;
@@ -70,7 +74,7 @@ export const loopMark = async ({
 
 /** @throws HttpError 403 for a delivery of this deployment */
 export async function refuseOwnDelivery({ config }: CanonicalRequest, rawPath: string): Promise<void> {
-  // A repeated delivery has several marks, which proxies sort and join.
+  // A delivery that passes several services has several marks. Proxies may sort and join them.
   const marks = (config.get(loopMarkHeader) ?? []).flatMap((value) => value.split(','));
   if (marks.length === 0) return;
   const secret = await masterSecret();

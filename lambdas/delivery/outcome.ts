@@ -8,7 +8,7 @@ import type { DestinationResponse } from '../destination/response.ts';
 
 export interface Outcome {
   readonly state: Exclude<AttemptState, 'CANCELED'>;
-  /** When the next attempt is due, Unix milliseconds; only with RETRY. */
+  /** When the next attempt is due; only with RETRY. */
   readonly nextDeliveryAt?: number;
 }
 
@@ -20,11 +20,11 @@ const isNonRetryable = (response: DestinationResponse, prefix: string): boolean 
 type Judged = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'failOn'> &
   Pick<Message, 'prefix' | 'gone' | 'topicName' | 'workflow'>;
 
-/** Whether an answer asks to remove an endpoint from its URL group. */
+/** Whether an answer means that an endpoint is to be removed from its URL group. */
 export const isGone = ({ gone, topicName }: Pick<Message, 'gone' | 'topicName'>, status: number): boolean =>
   status === 410 && gone === 'remove' && topicName !== undefined;
 
-/** Whether an answer fails a message at once. A run's client says so with a header. */
+/** Whether an answer fails a message at once. A run's client asks for that with a header. */
 function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, response: DestinationResponse) {
   const isFinal = response.isFinal === true || isNonRetryable(response, message.prefix);
   if (isFinal || isGone(message, response.status)) return true;
@@ -33,12 +33,11 @@ function failsAtOnce(message: Judged, { failOn }: Pick<Account, 'failOn'>, respo
 }
 
 /**
- * Decides the outcome of an attempt. Only 2XX is success. These answers fail the message at once: a 489 with the header
- * `…-NonRetryable-Error`; an answer that a retry would not change; and a status in the message's or the account's `fail-on`.
- * Others are retried.
+ * Decides the outcome of an attempt. Only 2XX is success. These answers fail the message at once: a 489 with
+ * the header `…-NonRetryable-Error`; an answer that a retry would not change; and a status in the message's
+ * or the account's `fail-on`. Other failures are retried.
  *
  * @param attempt 0 for the first delivery
- * @param now Unix milliseconds
  */
 export async function outcomeOf(
   message: Judged,
@@ -54,15 +53,12 @@ export async function outcomeOf(
 }
 
 interface Decided {
-  /** The answer, with the error that the message's kind finds in it. */
+  /** The answer, with the error that the workflow finds in it, if any. */
   readonly response: DestinationResponse;
   readonly outcome: Outcome;
 }
 
-/**
- * @param attempt 0 for the first delivery
- * @param now Unix milliseconds
- */
+/** @param attempt 0 for the first delivery */
 export async function decide(
   { message, errorOf }: OpenedDelivery,
   account: Account,
@@ -76,8 +72,8 @@ export async function decide(
 }
 
 /**
- * The account's callback for a message's failure. A run is reported as a whole, by the workflow. The failure of a callback or
- * an alarm is not reported, because that would be a loop.
+ * The account's callback for a message's failure. The workflow reports a failed run as a whole. A failed
+ * callback or alarm is not reported, because that would be a loop.
  */
 export const accountCallbackOf = (
   { failureCallback, workflow, callbackOf, isAlarm }: Message,
@@ -88,7 +84,8 @@ export const accountCallbackOf = (
     : undefined;
 
 /**
- * The account's callback after an attempt: of a message that has failed, or of a run whose endpoint has no failure function.
+ * The account's callback after an attempt: if the message has failed, or if a failed run's endpoint has no
+ * failure function.
  */
 export async function accountCallbackAfter(
   message: Message,

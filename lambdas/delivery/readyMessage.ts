@@ -1,4 +1,4 @@
-/** Messages that are ready to be sent: a plain one as stored, a run's as its kind makes it. */
+/** Prepares messages to be sent: an ordinary one as it is stored, a run's as the workflow makes it. */
 import type { Account } from '../account/account.ts';
 import { count } from '../aws/metrics.ts';
 import type { MessageHistory } from '../message/history.ts';
@@ -13,7 +13,10 @@ export interface ReadyMessage extends LoadedMessage {
 
 const nothing = (): undefined => undefined;
 
-/** @returns undefined for a message that its kind drops; `later` if there is no memory for its body now */
+/**
+ * @returns undefined if the workflow drops the message; `later` if there is not enough memory for its body
+ * now
+ */
 export async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | 'later' | undefined> {
   const { message } = loaded.history;
   const own = await kindOf(message);
@@ -24,7 +27,7 @@ export async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage |
   return typeof request === 'object' ? { ...loaded, request } : request;
 }
 
-/** Cancels a message that its kind drops, with the consequences that the kind defines. */
+/** Cancels a message that the workflow drops, and does what the workflow requires then. */
 export async function dropMessage({ message }: MessageHistory, account: Account): Promise<void> {
   const own = await kindOf(message);
   await own?.kind.drop(message, own.part, account);

@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 /** In lower case, without a final dot. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** Besides public addresses. */
+/** Destinations that are allowed besides public addresses. */
 export interface AllowedDestinations {
   readonly hosts: ReadonlySet<string>;
   readonly networks: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
@@ -29,8 +29,8 @@ export function parseAllowedDestinations(items: readonly string[]): AllowedDesti
 }
 
 /**
- * Parses an IPv4-mapped address as IPv4. The leading zero stops the library from reading the IPv4-compatible `::1.2.3.4` as
- * mapped.
+ * Parses an address. IPv4-mapped addresses become IPv4. The leading zero keeps the library from reading the
+ * IPv4-compatible `::1.2.3.4` as mapped.
  */
 const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
   ipaddr.process(address.replace(/^::(?=\d+\.)/, '0::'));
@@ -40,7 +40,7 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** Global unicast ranges without web servers (IANA's registry of special-purpose IPv6 addresses). */
 const specialUnicast = [
-  // IETF protocols: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
+  // Special protocols: Teredo, benchmarks, ORCHID. The few reachable addresses are anycast services.
   '2001::/23',
   // Documentation.
   '2001:db8::/32',
@@ -55,7 +55,7 @@ const specialUnicast = [
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  // The library knows IANA's special IPv4 ranges, including anycast.
+  // The library knows IANA's special IPv4 ranges, even those for anycast.
   if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';
   if (address.match(nat64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(12)));
   return address.match(globalUnicast) && !specialUnicast.some((range) => address.match(range));
@@ -77,14 +77,13 @@ const isThisMachine = (address: string): boolean =>
 /** RFC 6761: these names always mean this machine. */
 export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
-/** `localhost` includes the names below it. */
+/** Whether a name is allowed. `localhost` includes the names below it. */
 export const isAllowedName = (name: string, { hosts }: AllowedDestinations): boolean =>
   hosts.has(name) || (isLocalName(name) && hosts.has('localhost'));
 
 /**
- * Returns undefined for a name.
- *
  * @param hostname from `URL`, which normalizes IPv4 addresses to `127.0.0.1`
+ * @returns undefined for a name
  */
 export function addressOfHost(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
@@ -92,14 +91,15 @@ export function addressOfHost(hostname: string): string | undefined {
 }
 
 /**
- * The hosts of the service's APIs, which are refused as destinations: a {@link hostKey}, `:port` except for 80 and 443, and the
- * API's base path on a shared host.
+ * The hosts of the service's APIs, which are refused as destinations. Each is a {@link hostKey}, `:port`
+ * unless it is 80 or 443, and the API's base path if the host is shared.
  */
 export type OwnHosts = ReadonlySet<string>;
 
 /**
- * One key for all names of a host: for all loopback names and addresses, and for all hosts of an API of API Gateway, such as a
- * VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ after the region.
+ * Maps all names of a host to one: all loopback names and addresses, and all hosts of an API of API Gateway,
+ * such as a VPC endpoint's (`<api>-vpce-….execute-api.<region>.…`) or an IPv6 one, which differ after the
+ * region.
  */
 function hostKey(hostname: string): string {
   const name = plainName(hostname);
@@ -119,7 +119,7 @@ export function parseOwnHosts(items: readonly string[]): OwnHosts {
   );
 }
 
-/** Usual ports may be left out. */
+/** The default ports of HTTP may be left out. */
 const portForms = (port: number): readonly string[] =>
   port === 80 || port === 443 ? [`:${port}`, ''] : [`:${port}`];
 
@@ -127,7 +127,7 @@ const portForms = (port: number): readonly string[] =>
  * Whether a destination is an API of the service.
  *
  * @param host a name or an address
- * @param path with its query. Servers decode it, resolve its dots and ignore extra slashes
+ * @param path with its query. It is decoded, its dots are resolved and extra slashes ignored, as servers do
  */
 export function isOwnHost(host: string, port: number, own: OwnHosts, path = '/'): boolean {
   const places = portForms(port).map((form) => hostKey(host) + form);
@@ -141,14 +141,17 @@ export const isSharedHost = (host: string, own: OwnHosts): boolean =>
   [...own].some((one) => one.startsWith(`${hostKey(host)}/`));
 
 /**
- * Whether a host may be an API Gateway or Lambda host: several labels, no port, and not this machine.
+ * Whether a host may belong to API Gateway or Lambda: several labels, no port, and not this machine.
  *
  * @param name a {@link plainName}
  */
 export const isGatewayHost = (name: string): boolean =>
   name.length <= 253 && /^([a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62}$/.test(name) && !isLocalName(name);
 
-/** The network from which a client may choose addresses: an IPv4 address, or half of an IPv6 address. */
+/**
+ * The network in which a client can choose its address: an IPv4 address, or the first half of an IPv6
+ * address.
+ */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -1,6 +1,6 @@
 /**
- * The hosts of the deployment's APIs, in the accounts table, which every region replicates: one row for each region and API,
- * written only in that region.
+ * The hosts of the deployment's APIs, in the accounts table, which is replicated to all regions. Each region
+ * and API has a row, which is written only in that region.
  */
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -19,10 +19,13 @@ const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
 /** An API has one or two hosts, and old ones if it was deleted and created again. */
 const mostHosts = 20;
 
-/** Noting a host takes milliseconds. */
+/** Recording a host usually takes milliseconds. */
 const noteTimeoutMs = secondMs;
 
-/** At most ten minutes old; empty until they are read. Never rejects, and waits at most two seconds. */
+/**
+ * The hosts of all APIs, at most ten minutes old; empty until they are read. Never rejects, and waits at most
+ * two seconds.
+ */
 export const { get: apiHosts } = remembered({
   name: 'the hosts of the APIs',
   lifetimeMs: 10 * minuteMs,
@@ -37,9 +40,10 @@ export const { get: apiHosts } = remembered({
 });
 
 /**
- * Notes an API's host in this region. If two are noted at the same time, one may be lost until its next call.
+ * Records a host of an API in this region. If two are recorded at the same time, one may be lost until its
+ * next call.
  *
- * @throws if it takes over a second
+ * @throws if it takes longer than a second
  */
 export async function noteApiHost(api: ApiName, host: string): Promise<void> {
   const options = { abortSignal: AbortSignal.timeout(noteTimeoutMs) };

@@ -7,7 +7,7 @@ import * as lambda from './kinds/lambda.ts';
 import * as sns from './kinds/sns.ts';
 import * as sqs from './kinds/sqs.ts';
 
-/** The ends of ARNs, by service: this is all that a request is read with. */
+/** How ARNs end, by service. This is enough to read requests. */
 const resources = {
   lambda: lambda.resource,
   sqs: sqs.resource,
@@ -23,7 +23,7 @@ export const arnKinds: Readonly<Record<ArnService, ArnKind>> = {
   events: events.kind,
 };
 
-// These two sentences are text, because each cold start of a publish loads them. A test compares them with the kinds.
+// Written out, because each cold start of a publish loads them. A test compares them with the kinds.
 export const whatHasArns = 'function, queue, topic or bus';
 export const formsOfArns =
   'arn:aws:sqs:<region>:<account>:<queue>, …:sns:…:<topic>, …:events:…:event-bus/<name> or …:lambda:…:function:<name>[:<alias or version>]';
@@ -31,7 +31,7 @@ export const formsOfArns =
 const isService = (text: string): text is ArnService => Object.hasOwn(resources, text);
 export const arnServices: readonly ArnService[] = /* @__PURE__ */ Object.keys(resources).filter(isService);
 
-/** Joins what is said of each kind. Functions are the last ones. */
+/** Lists what is said about each kind. Functions come last. */
 function listed(word: 'and' | 'or', say: (kind: ArnKind, service: ArnService) => string): string {
   const services: readonly ArnService[] = [...arnServices.filter((one) => one !== 'lambda'), 'lambda'];
   const all = services.map((service) => say(arnKinds[service], service));
@@ -48,7 +48,7 @@ const anyOf = (parts: readonly string[]): string =>
   parts.length === 1 ? parts.join() : `(${parts.join('|')})`;
 
 /**
- * A pattern of ARNs after the partition, as the source of a regular expression.
+ * A regular expression for patterns of ARNs, after the partition.
  *
  * @param place that of the region and the account
  */
@@ -87,16 +87,12 @@ export function readArn(arn: string): DestinationArn {
   return { partition, service, region, accountId, resource: resource.join(':') };
 }
 
-/**
- * @param field for the error
- * @throws HttpError 400
- */
 export function parseArn(field: string, text: string): string {
   if (isDestinationArn(text)) return text;
   throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed ARNs are ${formsOfArns}.`);
 }
 
-/** In a pattern, `*` is any characters, as in IAM policies. */
+/** Whether an ARN matches a pattern. `*` matches any characters, as in IAM policies. */
 export function matchesArn(pattern: string, arn: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
@@ -113,7 +109,9 @@ export function matchesArn(pattern: string, arn: string): boolean {
 
 /** Patterns of ARNs. A message's destination must match both lists. */
 export interface AllowedArns {
-  /** The deployment's settings `destinations` and `lambdaDestinations`: its role can send to nothing else. */
+  /**
+   * The deployment's settings `destinations` and `lambdaDestinations`. Its role cannot send to anything else.
+   */
   readonly deployment: readonly string[];
   /** The account's fields `destinations` and `lambda_destinations`. */
   readonly account: readonly string[];

@@ -32,8 +32,9 @@ const allowed = `${allowedUrl}, the ARN of a ${whatHasArns} in AWS, pull:<name>,
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
 /**
- * Parses a destination in the raw path, byte for byte. Undoes two changes of clients and proxies: collapsed slashes
- * (`https:/`), and a wholly percent-encoded destination (`https%3A%2F%2F…`). An ARN never contains `%`.
+ * Parses the destination in a raw path, byte for byte. Clients and proxies may have merged two slashes
+ * (`https:/`) or percent-encoded the whole destination (`https%3A%2F%2F…`); both are undone. An ARN never
+ * contains `%`.
  *
  * @throws HttpError 400
  */
@@ -63,26 +64,23 @@ function decodeOnce(raw: string): string {
 /**
  * Parses a URL or an ARN.
  *
- * @param field for the error
  * @throws HttpError 400
  */
 export const parseAddress = (field: string, text: string): string =>
   isArn(text) ? parseArn(field, text) : parseUrl(field, text);
 
 /**
- * Parses the destination of a message: as {@link parseAddress}, or a name to take messages from.
+ * Parses a destination of a message: as {@link parseAddress}, or a name under which clients take messages.
  *
- * @param field for the error
  * @throws HttpError 400
  */
 export const parseEndpoint = (field: string, text: string): string =>
   isPull(text) ? parsePull(field, text) : parseAddress(field, text);
 
 /**
- * Parses a URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and scheme and host
- * are normalized.
+ * Parses a URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed,
+ * and scheme and host are normalized.
  *
- * @param field for the error
  * @throws HttpError 400
  */
 export function parseUrl(field: string, text: string): string {
@@ -106,13 +104,13 @@ export function parseUrl(field: string, text: string): string {
   return `${parsed.protocol}//${credentials}${parsed.host}${encodeTarget(target)}`;
 }
 
-/** Encodes characters that HTTP request targets forbid. */
+/** Encodes characters that HTTP does not allow in a request's target. */
 const encodeTarget = (target: string): string =>
   target.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 
 export interface Target {
   readonly protocol: 'http:' | 'https:';
-  /** A name, or an address without brackets. */
+  /** A name or an address; an IPv6 address without brackets. */
   readonly hostname: string;
   readonly port: number;
   /** `host` or `host:port`, as in the URL. */
@@ -123,7 +121,7 @@ export interface Target {
   readonly credentials: string | undefined;
 }
 
-/** @param url from {@link parseUrl} */
+/** @param url returned by {@link parseUrl} */
 export function targetOf(url: string): Target {
   const parsed = new URL(url);
   const secure = parsed.protocol === 'https:';
@@ -139,7 +137,7 @@ export function targetOf(url: string): Target {
 }
 
 /**
- * `user:password`, percent-decoded, if the URL has either.
+ * `user:password`, percent-decoded, if the URL has a user or a password.
  *
  * @throws URIError
  */
@@ -151,7 +149,10 @@ export interface HostRules {
   readonly own: OwnHosts;
 }
 
-/** The destinations of a restricted token. Functions throw HttpError 403 for others; `field` is for the error. */
+/**
+ * The destinations to which a restricted token may send. Functions throw HttpError 403 for others; `field` is
+ * for the error.
+ */
 export interface Scope {
   /** The token's id. */
   readonly token: string;
@@ -159,9 +160,9 @@ export interface Scope {
   readonly refuse: (field: string, url: string) => void;
   readonly refuseGroup: (field: string, name: string) => void;
   readonly refuseQueue: (field: string, name: string) => void;
-  /** Makes the ids in a configuration the token's own. @throws HttpError 400 for limits without a key */
+  /** Makes a configuration's ids private to the token. @throws HttpError 400 for limits without a key */
   readonly own: (config: Config) => Config;
-  /** Also allows some URLs, such as those of an allowed URL group. */
+  /** Also allows these URLs, such as those of an allowed URL group. */
   readonly withKnown: (urls: readonly string[]) => Scope;
 }
 
@@ -171,10 +172,9 @@ export interface DestinationRules extends HostRules {
 }
 
 /**
- * Refuses an ARN that is not allowed, a URL by {@link refuseSsrf}, or a destination outside the token's scope. All URLs that a
- * request can make the service call are checked here.
+ * Refuses an ARN that is not allowed, a URL that {@link refuseSsrf} refuses, or a destination outside the
+ * token's scope. All URLs that a request can make the service call are checked here.
  *
- * @param field for the error
  * @throws HttpError 403
  */
 export function refuseDestination(field: string, destination: string, rules: DestinationRules): void {
@@ -193,10 +193,9 @@ export function refuseDestination(field: string, destination: string, rules: Des
 }
 
 /**
- * Refuses destinations that are unsafe regardless of DNS: addresses that are not public, in any spelling, `localhost`, and the
- * service itself. Names are checked again when a delivery connects.
+ * Refuses destinations that are unsafe regardless of DNS: addresses that are not public (in any spelling),
+ * `localhost`, and the service itself. Names are checked again when a delivery connects.
  *
- * @param field for the error
  * @throws HttpError 403
  */
 export function refuseSsrf(field: string, url: string, { allowed, own }: HostRules): void {

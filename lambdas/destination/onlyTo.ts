@@ -1,4 +1,4 @@
-/** Tokens restricted to some destinations. They are rare, so this is loaded on first use. */
+/** Tokens that are restricted to some destinations. Loaded when needed, because they are rare. */
 import { badField, forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
 import type { Config } from '../shared/config.ts';
@@ -14,7 +14,8 @@ const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, ''
 const arn = new RegExp(`^arn:aws(-cn|-us-gov)?:(${arnServices.join('|')}):[\\w*:$./-]+$`);
 
 /**
- * Parses a URL group, a queue, an ARN, or a URL's beginning. A URL with `*` would match only itself.
+ * Parses a URL group, a queue, an ARN, or the beginning of a URL. A URL with `*` is refused, because it would
+ * match only itself.
  *
  * @returns the pattern to store; undefined if invalid
  */
@@ -30,16 +31,17 @@ export function parsePattern(text: string): string | undefined {
   }
 }
 
-/** Decodes a text that may contain plain `%`. @throws URIError for bytes that are not UTF-8 */
+/** Decodes a text that may contain unencoded `%`. @throws URIError for bytes that are not UTF-8 */
 const decodeWhereEncoded = (text: string): string =>
   text.replace(/(?:%[\da-f]{2})+/gi, (encoded) => decodeURIComponent(encoded));
 
-/** Nested encodings that are decoded; a path with more is refused. */
+/** How many nested encodings are decoded. A path with more is refused. */
 const mostEncodings = 3;
 
 /**
- * Whether some receiver may read a path as going up: `/a/../b`, also if encoded (even repeatedly), with backslashes or wide
- * dots, or if a server cuts off what follows the dots (`..;a`, `..%00a`, `.. `).
+ * Whether a server may read a path as going up, as in `/a/../b`. The dots may be encoded (even repeatedly),
+ * follow backslashes, be wide dots, or be followed by something that servers cut off (`..;a`, `..%00a`, `..
+ * `).
  */
 function climbs(path: string): boolean {
   let decoded = path;
@@ -57,8 +59,8 @@ function climbs(path: string): boolean {
 }
 
 /**
- * Whether an ARN matches the pattern; or a URL has its scheme, host and port, and its path begins with the pattern's, both as
- * written and normalized.
+ * Whether an ARN matches the pattern; or a URL has the pattern's scheme, host and port, and its path begins
+ * with the pattern's, both as written and normalized.
  */
 function begins(pattern: string, url: string): boolean {
   if (isPull(url)) return pattern === url;
@@ -78,7 +80,10 @@ function names(pattern: string, kind: 'group' | 'queue', name: string): boolean 
   return given === kind && own === name;
 }
 
-/** The ids by which messages replace or repeat each other, and share lines and turns. A URL group's defaults keep theirs. */
+/**
+ * The ids by which messages replace or repeat each other, or share lines and turns. The ids in a URL group's
+ * defaults are not changed.
+ */
 const ids = /^((failure-)?callback-)*(deduplication-id|debounce-id|flow-control-key|fair-key)$/;
 
 const limitsOfKey = /^((failure-)?callback-)*flow-control-value$/;
@@ -93,8 +98,9 @@ function withOwnIds(token: string, config: Config): Config {
 }
 
 /**
- * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues.
- * Other calls that a request causes must match their URLs and ARNs.
+ * Makes the scope of a restricted token. A message may go only to URLs, ARNs or groups that the patterns
+ * name, and only through queues that they name. Other calls that a request causes must match their URLs and
+ * ARNs.
  *
  * @param known other allowed URLs, exact except for a request's query
  */

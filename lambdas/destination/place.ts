@@ -1,10 +1,10 @@
-/** Other destinations are ARNs, or names to take messages from. */
+/** Whether a destination is a URL, not an ARN or a name. */
 export const isUrl = (destination: string): boolean => /^https?:/.test(destination);
 
-/** A URL's `host` or `host:port`; of others, the whole destination. */
+/** The `host` or `host:port` of a URL; other destinations as a whole. */
 export const hostOf = (destination: string): string =>
   isUrl(destination) ? new URL(destination).host : destination;
 
-/** Without query. Functions are invoked with `/`; the other destinations without a URL have it too. */
+/** The path without the query; `/` for other destinations than URLs. */
 export const pathOf = (destination: string): string =>
   isUrl(destination) ? new URL(destination).pathname : '/';

@@ -1,4 +1,4 @@
-/** Destinations without an address: `pull:` and a name, from which clients take their messages. */
+/** Destinations without an address: `pull:` and a name, under which clients take messages. */
 import { badRequest } from '../error/httpError.ts';
 import { dayMs } from '../shared/clock.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
@@ -16,10 +16,6 @@ export const pullOf = (name: string): string => `pull:${name}`;
 
 export const pullNameOf = (destination: string): string => destination.slice('pull:'.length);
 
-/**
- * @param field for the error
- * @throws HttpError 400
- */
 export function parsePull(field: string, text: string): string {
   if (form.test(text)) return text;
   throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed is ${allowed}.`);

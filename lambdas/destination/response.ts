@@ -1,7 +1,7 @@
 import type { Header } from '../shared/headers.ts';
 
 export interface DestinationResponse {
-  /** 0 without a response. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
   /** Why there was no response. */
   readonly error?: string | undefined;

@@ -4,8 +4,8 @@ import { valuesOf, type Header } from '../shared/headers.ts';
 import type { DestinationResponse } from './response.ts';
 
 /**
- * Rate-limit headers with a period's end. Many limiters always send them, so they count only at the limit: with a status in
- * `limitingStatuses`, or if nothing remains.
+ * Rate-limit headers that say when a period ends. Many servers always send them, so they count only at the
+ * limit: with a status in `limitingStatuses`, or if nothing remains.
  */
 const limits = [
   { reset: 'x-ratelimit-reset', remaining: 'x-ratelimit-remaining' },
@@ -25,19 +25,19 @@ const units: ReadonlyMap<string, number> = new Map([
   ['s', secondMs],
   ['m', 60 * secondMs],
   ['h', hourMs],
-  // Not in Go, but the workflow client sends what its user wrote.
+  // Not a unit of Go, but the workflow client sends durations as its user wrote them.
   ['d', dayMs],
 ]);
 
-/** The smallest number read as Unix seconds (2001 and later): as a delay it would be 31 years. */
+/** Numbers from here on are Unix seconds (2001 and later). As a delay, this would be 31 years. */
 const leastUnixSeconds = 1e9;
-/** The smallest number read as Unix milliseconds (2001 and later). */
+/** Numbers from here on are Unix milliseconds (2001 and later). */
 const leastUnixMs = 1e12;
 
 /** Characters. */
 const longestValue = 100;
 
-/** @returns Unix milliseconds; undefined for another form */
+/** @returns Unix milliseconds; undefined for other texts */
 function momentOf(value: string, now: number): number | undefined {
   const text = value.trim();
   if (text.length > longestValue) return undefined;
@@ -47,7 +47,8 @@ function momentOf(value: string, now: number): number | undefined {
     return number >= leastUnixSeconds ? number * secondMs : now + number * secondMs;
   }
   if (/^(\d+(\.\d*)?[^\d.\s]+)+$/.test(text)) return addDuration(now, text);
-  // RFC 9110, 5.6.7: all forms begin with a weekday. The oldest names no zone, and means GMT.
+  // All forms of HTTP dates begin with a weekday (RFC 9110, 5.6.7). The oldest form names no zone, and means
+  // GMT.
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
   const moment = Date.parse(/:\d\d \d{4}$/.test(text) ? `${text} GMT` : text);
   return Number.isNaN(moment) ? undefined : moment;
@@ -73,11 +74,10 @@ function* hintsOf(status: number, headers: readonly Header[]): Generator<string>
 }
 
 /**
- * Finds when a failed answer asks to be called again: by `Retry-After`, and at a rate limit by `X-RateLimit-Reset`,
- * `X-RateLimit-Reset-Requests` and `X-RateLimit-Reset-Tokens`. Each is a number of seconds, an HTTP date, a duration such as
- * `6m5s`, or a Unix time. The latest counts.
+ * Finds when a failed answer asks to be called again: by `Retry-After`, and at a rate limit by
+ * `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and `X-RateLimit-Reset-Tokens`. Each is a number of
+ * seconds, an HTTP date, a duration such as `6m5s`, or a Unix time. The latest counts.
  *
- * @param now Unix milliseconds
  * @returns whole Unix milliseconds after `now`, if any
  */
 export function retryAfterOf(

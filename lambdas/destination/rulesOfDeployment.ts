@@ -9,7 +9,7 @@ import { isFunction, type AllowedArns } from './arns.ts';
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
 const configured = new Set(parseOwnHosts(settings.ownHosts));
 
-/** Adds hosts of the service that came after this process had started. */
+/** Adds own hosts that became known after this process started. */
 export function addOwnHosts(hosts: readonly string[]): void {
   for (const host of parseOwnHosts(hosts)) configured.add(host);
 }
@@ -32,7 +32,7 @@ export const allowedArns = ({ destinations = [], lambdaDestinations = [] }: Send
 });
 
 /**
- * The request's host is also one of the service's own.
+ * The host to which the request was sent is also an own host.
  *
  * @param requestHost as the request names it
  */
@@ -46,6 +46,9 @@ export async function destinationRules(requestHost: string, account: Sending): P
   };
 }
 
-/** In milliseconds, at most the deployment's current limit. A Lambda function has 15 minutes for each invocation. */
+/**
+ * The timeout in milliseconds, at most the deployment's current limit. A Lambda function has 15 minutes for
+ * each invocation.
+ */
 export const timeoutOf = ({ url, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): number =>
   Math.min(timeoutMs, isFunction(url) ? longTimeoutMs : settings.longestTimeoutSeconds * secondMs);

@@ -1,6 +1,6 @@
 export interface Described {
   readonly statuses: readonly [number, ...number[]];
   readonly meaning: string;
-  /** The client's next step. */
+  /** The next step for the client. */
   readonly advice: string;
 }

@@ -1,8 +1,9 @@
 /**
- * Programs use the codes of refusals, and people their sentences. Sentences may change, and codes stay. All sentences with the
- * same advice have one code.
+ * The codes of refusals. Programs use the codes, and people read the sentences. Sentences may change, codes
+ * do not. Sentences with the same advice share a code.
  *
- * Only the API's description reads the table at run time, so other bundles have no texts. `docs/errors.md` has a heading for each.
+ * Only the API's description uses the table at run time, so other bundles do not contain its texts.
+ * `docs/errors.md` has a heading for each code.
  */
 import { limitErrors } from './limitErrors.ts';
 import type { Described } from './described.ts';

@@ -2,7 +2,10 @@ import type { CodeOf, ErrorCode, ErrorStatus, Reason } from './errorCodes.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The only error that clients see: a status, a code that the table allows for it, and a sentence that says what to change. */
+/**
+ * The only error that clients see: a status, a code that the table allows for it, and a sentence that says
+ * what to change.
+ */
 export class HttpError extends Error {
   readonly status: ErrorStatus;
   readonly code: ErrorCode;
@@ -20,19 +23,22 @@ export class HttpError extends Error {
 /** Refuses an invalid header, parameter or field. The sentence names it, the mistake, and the allowed values. */
 export const badField = (message: string): HttpError => new HttpError(400, 'field_invalid', message);
 
-/** Refuses another malformed request. The sentence names the mistake, and what is allowed. */
+/** Refuses a malformed request. The sentence names the mistake, and what is allowed. */
 export const badRequest = (code: CodeOf<400>, message: string): HttpError =>
   new HttpError(400, code, message);
 
-/** Refuses what the deployment's rules forbid. */
+/** Refuses a request that the deployment's rules forbid. */
 export const forbidden = (code: CodeOf<403>, message: string): HttpError => new HttpError(403, code, message);
 
 export const notFound = (code: CodeOf<404>, message: string): HttpError => new HttpError(404, code, message);
 
-/** Refuses what would exceed a limit of the account. The sentence names the limit, its value and the requested value. */
+/**
+ * Refuses a request that would exceed a limit of the account. The sentence names the limit, its value and the
+ * requested value.
+ */
 export const overLimit = (code: CodeOf<412>, message: string): HttpError => new HttpError(412, code, message);
 
-/** Characters of a quotation, so that the sentence stays readable. */
+/** The longest quotation in a sentence. */
 const longestQuote = 60;
 const cut = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 3).toWellFormed()}...` : text;

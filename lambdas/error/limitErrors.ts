@@ -62,7 +62,7 @@ export const limitErrors = {
       'Correct it. A refused step fails its run, with the sentence as its error; a refused notification changes nothing.',
   },
 
-  // Too large, or too much for now.
+  // Something is too large, or there is too much at the moment.
   body_too_large: {
     statuses: [413],
     meaning: 'The body is larger than the account’s `max_message_size`, or than any request may be.',

@@ -17,7 +17,7 @@ import { getStats } from '../statistics/accountStats.ts';
 export const handler = managementApi('accounts', accountsRoutes, {
   'GET /v2/{brand}/users': async ({ canonical }) => {
     const { accounts, next } = await listAccounts(canonical.otherQuery);
-    // A relative link is right for any host and path of the API.
+    // A relative link works for any host and path of the API.
     const link = next && `<?${new URLSearchParams(next).toString()}>; rel="next"`;
     return { ...ok(accounts), ...(link !== undefined && { headers: { link } }) };
   },
@@ -30,7 +30,7 @@ export const handler = managementApi('accounts', accountsRoutes, {
   'POST /v2/{brand}/users/{id}/restore': async (call) =>
     ok(await restoreAccount(variable(call, 'id'), call.request.callerIp)),
   'POST /v2/{brand}/users/{id}/failure-callback/test': async (call) => {
-    // Loaded here because the client of deliveries is large and this request is rare.
+    // Loaded only now, because the delivery client is large and this request is rare.
     const { testFailureCallback } = await import('../management/testFailureCallback.ts');
     return ok(await testFailureCallback(variable(call, 'id'), call.request.callerIp));
   },

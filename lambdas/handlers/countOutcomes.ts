@@ -6,10 +6,10 @@ import { timers } from '../aws/resources.ts';
 import { endDeletions } from '../management/endDeletions.ts';
 import { countAllOutcomes } from '../statistics/countAllOutcomes.ts';
 
-/** The time to end work that has begun. */
+/** No new work begins in the last minute, so that current work can finish. */
 const marginMs = minuteMs;
 
-/** The part for this invocation. An event without these fields asks for all. */
+/** The part that this invocation counts. Without these fields, it counts everything. */
 const asked = z.object({
   part: z._default(z.number(), 0),
   parts: z._default(z.number(), 1),

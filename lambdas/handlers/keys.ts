@@ -27,7 +27,7 @@ export const handler = api('keys', keysRoutes, {
     return { status: 201, body, changes: tokenChanges(undefined, body) };
   },
   'POST /v2/tokens/rotate': async ({ caller }) => {
-    // A named token must not get one that stays valid when it is revoked.
+    // A named token must not get a token that stays valid when it is revoked itself.
     if (caller.named !== undefined) throw forbidden('token_scope_exceeded', onlyItself);
     return ok(await rotateOwnTokens(caller.account));
   },

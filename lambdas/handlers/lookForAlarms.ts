@@ -3,7 +3,7 @@ import { withMetrics } from '../aws/metrics.ts';
 import { timers } from '../aws/resources.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
 
-/** The time to end work that has begun. */
+/** No new work begins in this time before the end, so that current work can finish. */
 const marginMs = minuteMs;
 
 export const handler = withMetrics((): Promise<void> =>

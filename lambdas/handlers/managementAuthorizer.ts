@@ -6,7 +6,7 @@ import { routesIn } from '../http/route.ts';
 import { accountsRoutes } from '../http/routeTable.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 
-/** @param refusal for API Gateway's answer */
+/** @param refusal for the answer of API Gateway */
 const policy = (
   effect: 'Allow' | 'Deny',
   resource: string,
@@ -23,9 +23,10 @@ const policy = (
 const find = finder(routesIn('accounts', accountsRoutes));
 
 /**
- * Authorizes requests to the management API on AWS, because API Gateway renames the header `WWW-Authenticate` in a function's
- * answer, but not in its own refusals. It refuses only with 401. The function behind it checks the credentials again and gives
- * the other answers, such as 429, and for unknown paths, which need no credentials.
+ * Authorizes requests to the management API on AWS. This is necessary because API Gateway renames the header
+ * `WWW-Authenticate` in a function's answer, but not in its own refusals. It refuses only with 401. The
+ * function behind it checks the credentials again and makes all other answers, such as 429, and those for
+ * unknown paths, which need no credentials.
  */
 export const handler = withMetrics(
   async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {

@@ -44,13 +44,13 @@ function againRequest(call: AuthenticatedCall): AgainRequest {
   return { ...call.canonical, host, callerIp };
 }
 
-/** @param completedBy the token, if the caller has one */
+/** @param completedBy the token of the caller, if any */
 async function complete(
   { request }: Call,
   completedBy: string | undefined,
   completingOf: (from: typeof Completions) => Completing | Promise<Completing>,
 ): Promise<ApiResponse> {
-  // Few processes complete an attempt, so the code is loaded for the first one.
+  // Loaded only now, because few processes complete attempts.
   const completions = await import('../delivery/complete.ts');
   const completing = await completingOf(completions);
   const { comment, ...answer } = parseCompletion(request.body);
@@ -61,7 +61,7 @@ async function complete(
     attempt.completedBy === completedBy && attempt.comment === comment && response.status === answer.status;
   return {
     ...ok({ messageId: completing.messageId, retried: number, state, comment: attempt.comment }),
-    // Another completion may have been first; the trail has what this one recorded.
+    // If another completion was first, the trail has its own entry for that one.
     changes: isOwn ? changesBetween(undefined, { status: response.status, comment }) : undefined,
   };
 }
@@ -104,7 +104,7 @@ const endpoints: Endpoints<'messages'> = {
   },
   'POST /v2/messages/{messageId}/publish': (call) =>
     publishAgain(call.caller.account, variable(call, 'messageId'), againRequest(call)),
-  // With `background=true`, the middleware answers.
+  // Only with `background=true`, which the middleware answers.
   'POST /v2/messages/publish': () => Promise.reject(badField('background is not given; allowed is true.')),
   'DELETE /v2/messages/{messageId}': async (call) => {
     await cancelMessage(call.caller.account, variable(call, 'messageId'));

@@ -6,16 +6,22 @@ import { event as shape } from '../provision/event.ts';
 import { onceAllowed } from '../provision/onceAllowed.ts';
 import { idOfFailed, provision } from '../provision/provision.ts';
 
-/** An answer has at most 4,096 bytes. */
+/** The whole answer may have at most 4,096 bytes. */
 const longestReason = 1_000;
 
-/** Returns the reason of any error, because a failed first deployment deletes the log. Errors of the SDK contain no secrets. */
+/**
+ * The reason of any error is returned, because the log is deleted when a first deployment fails. Errors of
+ * the SDK contain no secrets.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof HttpError) return error.message;
   return `The service failed. ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
 }
 
-/** Answers CloudFormation in any case, because it would wait for long. The event is not logged: its URL lets anyone answer. */
+/**
+ * Answers CloudFormation in any case, because it would wait for hours. The event is not logged: with its URL
+ * anyone could answer.
+ */
 export const handler = withMetrics(async (given: unknown): Promise<void> => {
   const event = shape.parse(given);
   const { StackId, RequestId, LogicalResourceId } = event;

@@ -28,7 +28,7 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
   host: request.host,
 });
 
-/** The code that starts runs is loaded for the first such request, so that it does not delay a publish's cold start. */
+/** The code that starts runs is loaded when needed, so that it does not delay a publish's cold start. */
 const runs = () => import('../workflow/forPublish.ts');
 plugInWorkflows(runs);
 
@@ -39,7 +39,7 @@ const endpoints: Endpoints<'publish'> = {
     return publish(call.caller.account, requestTo(call, queueName));
   },
   'POST /v2/batch': async (call) => {
-    // Loaded for the first batch, so that it does not delay a publish's cold start.
+    // Loaded when needed, so that it does not delay a publish's cold start.
     const { batch } = await import('../publish/batch.ts');
     return ok(await batch(call.caller.account, batchRequest(call), call.remainingMs));
   },

@@ -8,7 +8,7 @@ import { redriveParked } from '../recovery/redrive.ts';
 import { parseNotice } from '../schedule/schedule.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
 
-/** The time to end work that has begun. */
+/** No new work begins in the last minute, so that current work can finish. */
 const marginMs = minuteMs;
 
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
@@ -16,7 +16,10 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   accountChanges: parseAccountChange,
 };
 
-/** Whether this release may succeed with a parked message: it can read it, or is not the one that parked it. */
+/**
+ * Whether this release may succeed with a parked message: it can read the message, or it is not the release
+ * that parked it.
+ */
 function isWanted({ why, queue, release, text }: Parked): boolean {
   if (why === 'deaths') return release !== settings.release;
   try {

@@ -35,7 +35,7 @@ function isCancel(call: Call): boolean {
   return cancel === 'true';
 }
 
-/** Unix milliseconds of the run's start, if the client distinguishes runs with the same id. */
+/** When the run started, if the client distinguishes runs with the same id. */
 function createdAtOf({ canonical: { config } }: Call): number | undefined {
   const [text] = config.get('workflow-createdat') ?? [];
   if (text === undefined) return undefined;
@@ -47,13 +47,13 @@ function createdAtOf({ canonical: { config } }: Call): number | undefined {
 
 const eventIdOf = (call: Call): string => segmentsOf(call, 'eventId').join('/');
 
-/** Makes the request to a webhook as its sender sent it, with its URL. */
+/** Makes a webhook's request as it was sent, with its URL. */
 function hookRequest({ request, canonical }: Call): HookRequest {
   const { method, headers, body, host, basePath, rawPath } = request;
-  // The last such header is the gateway's; those before it are the sender's.
+  // The last header of this name is the gateway's; earlier ones are the sender's.
   const proto = headers.findLast(([name]) => name === 'x-forwarded-proto')?.[1] === 'http' ? 'http' : 'https';
   const path = `${basePath}${rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')))}`;
-  // A webhook needs no token, so one in the query is not stored with the event.
+  // A webhook needs no token. If the query has one, it is not stored with the event.
   const query = request.query.filter(([, value]) => value !== canonical.queryToken);
   return { method, headers, body, proto, host, url: withQuery(path, query) };
 }
@@ -92,7 +92,7 @@ const rerun = (kind: 'resume' | 'restart', call: AuthenticatedCall): Promise<Api
     return rerunHanging(kind, call.caller.account, which, overrides(call));
   });
 
-/** Finds the run that an endpoint ends because its function has returned. */
+/** Finds the run whose endpoint says that its function has returned. */
 function endedBy(call: Call): string | undefined {
   const { request, route } = call;
   const isEnd = request.method === 'DELETE' && route.path === '/v2/workflows/runs/{runId}';

@@ -8,7 +8,7 @@ import type { Result } from './request.ts';
 import { type MessagingFunction, routesIn } from './route.ts';
 
 /**
- * Makes the handler of a function behind API Gateway and, with `publishUrl`, its own URL.
+ * Makes the handler of a function behind API Gateway; with `publishUrl`, also behind its own URL.
  *
  * @param more middlewares of this function alone
  */
@@ -24,7 +24,7 @@ export function apiWithUrl<F extends MessagingFunction>(
   let functionUrl: ReturnType<typeof throughFunctionUrl> | undefined;
   return async (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     if (!('rawPath' in event)) return gateway(event, context);
-    // Loaded only if the deployment has the URL.
+    // Loaded when needed, because not all deployments have the URL.
     functionUrl ??= (await import('./functionUrl/functionUrl.ts')).throughFunctionUrl(answer, find);
     return functionUrl(event, context);
   };

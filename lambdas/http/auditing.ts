@@ -31,7 +31,7 @@ const decoded = (text: string): string => {
   }
 };
 
-/** The filters whose values are names. Other values, such as URLs, may contain secrets. */
+/** Filters whose values are names. Other values, such as URLs, may contain secrets. */
 const shownFilters = new Set([
   'topicName',
   'queueName',
@@ -62,7 +62,7 @@ const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
     canonical.config.get('schedule-id')?.find((text) => namePattern.test(text)),
 };
 
-/** The filters of a query as anybody may see them. */
+/** The filters of a query, without those that may contain secrets. */
 export const filtersOf = (query: readonly Header[]): string =>
   query.map(([name, value]) => (shownFilters.has(name) ? `${name}=${value}` : `${name}=…`)).join(' ');
 
@@ -81,7 +81,7 @@ function subjectOf(call: Call): string | undefined {
     : subject.slice(0, longestSubject).toWellFormed();
 }
 
-/** Every account may make these, even if it may send only few messages. */
+/** Every account may make this many changes, even if it may send few messages. */
 const leastChangesPerDay = 100;
 
 /** Writes a request's entry before the request is answered. */
@@ -131,11 +131,11 @@ const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
   '/v2/workflows/dlq/restart': lengthOf('workflowRuns'),
 };
 
-/** Requests to these routes have settings for the messages that they send again. */
+/** Routes whose requests have settings for the messages that they send again. */
 const sendsAgain =
   /^\/v2\/(messages\/publish|dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
 
-/** Leaves out headers that describe the client or address its endpoint. */
+/** The settings of a request, without headers that describe the client or address its endpoint. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {
   const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
   return changesBetween(undefined, shownConfig(prefix, new Map(settings)), hideForwarded);

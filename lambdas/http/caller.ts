@@ -7,7 +7,7 @@ import { HttpError } from '../error/httpError.ts';
 import type { Header } from '../shared/headers.ts';
 import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
 
-/** Finds the token in the query, for senders that can set only a URL, or in the header. */
+/** Finds the token: in the query, for senders that can set only a URL, or in the header. */
 export const tokenOf = (
   headers: readonly Header[],
   { queryToken }: Pick<CanonicalRequest, 'queryToken'>,
@@ -34,6 +34,6 @@ export async function accountOf(
   }
 }
 
-/** The address of the sender, also of a request that the publish URL has passed on. */
+/** The address of the sender. If the publish URL has passed the request on, the original sender. */
 export const callerIpOf = async ({ headers, callerIp }: ApiRequest): Promise<string> =>
   (await senderIn(headers)) ?? callerIp;

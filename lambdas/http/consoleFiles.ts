@@ -10,7 +10,8 @@ import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 
 /**
- * In a function's bundle, or where the local stage builds them when the console is first opened, after the settings are read.
+ * In the function's bundle. The local stage builds them when the console is first opened, after settings are
+ * read.
  */
 const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
 
@@ -30,7 +31,10 @@ const files: ReadonlyMap<string, Uint8Array> = new Map(
   readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
 );
 
-/** Only the page's own files may run and may call only its own API, because any script in the page could read the token. */
+/**
+ * Only the page's own files may run, and they may call only their own API, because any script in the page
+ * could read the token.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

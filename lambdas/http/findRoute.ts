@@ -8,8 +8,8 @@ interface Patterns {
   /** The path as described, with or without a trailing slash. */
   readonly exact: RegExp;
   /**
-   * Ignores extra slashes and the case of operation names, because a published Go client sends `/v2/Schedules/…`. Variables and
-   * the rest of a path are still matched byte for byte.
+   * Matches even with extra slashes or if the case of operation names differs, because a published Go client
+   * sends `/v2/Schedules/…`. Variables and the rest of a path are matched byte for byte.
    */
   readonly lenient: RegExp;
 }
@@ -29,8 +29,8 @@ function patternsOf(path: string): Patterns {
 const known = new Map<string, Patterns>();
 
 /**
- * Reads a route's variables from a request's path: the rest of the path byte for byte, others as sent. Returns none if the path
- * does not match.
+ * Reads a route's variables from a request's path as they were sent. @returns undefined if the path does not
+ * match
  */
 export function variablesIn(routePath: string, rawPath: string): Readonly<Record<string, string>> {
   const patterns = known.get(routePath) ?? patternsOf(routePath);
@@ -40,8 +40,9 @@ export function variablesIn(routePath: string, rawPath: string): Readonly<Record
 }
 
 /**
- * Whether one path takes precedence: at the first difference it has a fixed segment and the other a variable. `/v2/dlq/retry`
- * is never the dead letter `retry`, with any method, because API Gateway finds a resource before its method.
+ * Whether one path takes precedence: where they first differ, it has a fixed segment and the other has a
+ * variable. `/v2/dlq/retry` is never the dead letter `retry`, with any method, because API Gateway finds a
+ * resource before its method.
  */
 function isFoundBefore(one: string, other: string): boolean {
   const others = segmentsOf(other);
@@ -62,8 +63,8 @@ const rankOf = ({ path }: Route): number =>
   );
 
 /**
- * Finds the API's own path after a custom domain's mapping or a stage. `/v2/` is searched first, because a destination may
- * contain `/console`.
+ * Finds where the API's own path begins, after a custom domain's mapping or a stage. `/v2/` is searched
+ * first, because a destination may contain `/console`.
  */
 function ownPathAt(rawPath: string): number {
   const api = rawPath.indexOf('/v2/');
@@ -86,8 +87,9 @@ const routeFor = (method: string, matching: readonly Route[]): Route | undefined
   (method === 'HEAD' ? matching.find((route) => route.method === 'GET') : undefined);
 
 /**
- * Makes the function that finds a request's route. The exact path is tried first: after `/v2/schedules/`, `https://pause` is a
- * destination. Then extra slashes, as in API Gateway, and the case of operation names are ignored.
+ * Makes the function that finds a request's route. The exact path is tried first: after `/v2/schedules/`,
+ * `https://pause` is a destination. If it does not match, extra slashes and the case of operation names are
+ * ignored, as in API Gateway.
  */
 export function finder(table: readonly Route[]): FindRoute {
   const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));

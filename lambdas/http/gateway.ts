@@ -7,7 +7,7 @@ import type { ApiRequest, RequestHandler, Result } from './request.ts';
 const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
   Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
 
-/** `path` is raw. The event's path variables are decoded, so they are not used. */
+/** Reads an event of API Gateway. Its path variables are decoded, so the raw path is used. */
 export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
   const { requestContext } = event;
   return {

@@ -15,7 +15,7 @@ import type * as tables from './routeTable.ts';
 
 export type { ApiResponse } from './request.ts';
 
-/** Does not compile with a promise, which would be sent as `{}`. */
+/** Answers 200. A promise does not compile, because it would be sent as `{}`. */
 export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body): ApiResponse => ({
   status: 200,
   body,
@@ -28,7 +28,7 @@ export interface Call {
   readonly request: ApiRequest;
   readonly canonical: CanonicalRequest;
   readonly route: Route;
-  /** Returns the time until the function is ended. */
+  /** Returns how long the function may still run. */
   readonly remainingMs: () => number;
 }
 export interface AuthenticatedCall extends Call {
@@ -48,16 +48,19 @@ export type Endpoints<F extends ApiFunction> = {
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
-  /** Masks what the caller may not see. */
+  /** Masks values that the caller may not see. */
   shown?: (body: unknown) => unknown;
   changes?: ApiResponse['changes'];
-  /** Answers in place of the endpoint. */
+  /** Called instead of the endpoint. */
   instead?: () => Promise<ApiResponse>;
 }
 
 export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;
 
-/** Uses base64 if that is shorter; AWS decodes it for the client. The answer to HEAD has no body. */
+/**
+ * Makes the result for AWS. Base64 is used if it is shorter; AWS decodes it for the client. The answer to
+ * HEAD has no body.
+ */
 function resultOf(
   method: string,
   status: number,
@@ -92,7 +95,7 @@ function resultOf(
 
 const onlyReads = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
-/** Only a request that just reads has surely changed nothing. */
+/** The refusal after an error. Only a request that just reads has surely changed nothing. */
 const failed = (method: string): string =>
   onlyReads(method)
     ? 'The service failed to answer the request. Send it again.'
@@ -110,8 +113,8 @@ export const failedForNow = (method: string): string =>
     : 'The service cannot finish this request now, which may still have taken effect. Send it again a moment later if that does no harm.';
 
 /**
- * Turns an error into an answer: an `HttpError` keeps its message, an outage such as throttling becomes a 503, other errors a
- * 500. The messages of 503 and 500 do not name the cause.
+ * Turns an error into an answer: an `HttpError` keeps its message, an outage such as throttling becomes a
+ * 503, other errors a 500. The messages of 503 and 500 do not name the cause.
  */
 const errors: Middleware = {
   onError: async ({ error, event: request, context }) => {
@@ -124,7 +127,7 @@ const errors: Middleware = {
     count('RequestsFailed');
     const code: HttpError['code'] = 'service_failed';
     const { method } = request;
-    // Few requests need it, so cold starts do not load it.
+    // Loaded only now, because few requests fail.
     const { isFault } = await import('../job/fault.ts');
     return isFault(error)
       ? resultOf(method, 500, { error: failed(method), code })
@@ -132,7 +135,7 @@ const errors: Middleware = {
   },
 };
 
-/** For the header `Allow`. */
+/** The methods for the header `Allow`. */
 const allowedOf = (matching: readonly Route[]): readonly string[] => [
   ...new Set(matching.flatMap(({ method }) => (method === 'GET' ? [method, 'HEAD'] : [method]))),
 ];
@@ -174,7 +177,7 @@ export function answerOf<F extends ApiFunction>(
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers, changes } = await (instead ?? endpoint)({ ...call, caller });
       context.changes = changes;
-      // API Gateway's access log has only the beginning of the path.
+      // The whole path. API Gateway's access log has only its beginning.
       log.debug('answered', { requestId: call.request.id, route: call.route.path, status });
       return resultOf(call.request.method, status, shown(body), headers);
     });

@@ -19,7 +19,7 @@ const token: Middleware = {
     const callerIp = await callerIpOf(call.request);
     if (callerIp !== call.request.callerIp)
       context.call = { ...call, request: { ...call.request, callerIp } };
-    // Both are read together, so a publish does not wait for the rules later.
+    // Both are read at the same time, so that a publish does not wait for the rules later.
     const [caller] = await Promise.all([
       authenticate(tokenOf(call.request.headers, call.canonical)),
       deploymentRules(),
@@ -64,7 +64,7 @@ const usage: Middleware = {
 
 const begun = new WeakMap<object, Audited>();
 
-/** Writes the audit trail of lasting changes. A publish is only in the log. */
+/** Writes changes into the audit trail. A publish is only in the log. */
 const trail: Middleware = {
   before: async ({ context }) => {
     const { call, caller } = context;

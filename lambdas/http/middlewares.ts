@@ -7,8 +7,8 @@ import { refuseBody } from './request.ts';
 import { bulkOperationOf } from './route.ts';
 
 /**
- * Fails the run of a refused request, and answers with a status that its endpoint understands. Also for refusals by middlewares
- * that run after the token is verified.
+ * Fails the run of a refused request, and answers with a status that its endpoint understands. Covers
+ * refusals by middlewares that run after the token is verified.
  *
  * @param load loads the code for the first such request
  * @param endedBy finds the run that its endpoint ends with the request
@@ -30,7 +30,7 @@ export const submissions = (
       const refused = { config, body, host, isBatch, ends };
       request.error = await (await load()).refusalOfRequest(caller, refused, error);
     } catch (failure) {
-      // Answers with a 5xx status, so that the endpoint's delivery is retried.
+      // The answer is then a 5xx status, so that the endpoint's delivery is retried.
       request.error = failure instanceof Error ? failure : new Error(String(failure));
     }
   },

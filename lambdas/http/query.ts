@@ -1,6 +1,6 @@
 /**
- * Query parameters of an operation, and lists that are answered as arrays with their cursor in a header, as published clients
- * expect.
+ * Query parameters of an operation, and lists that are answered as arrays with the cursor in a header, as
+ * published clients expect.
  */
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { headerName } from '../shared/headers.ts';
@@ -31,7 +31,6 @@ export function readQuery<Name extends string>(
   return given;
 }
 
-/** @throws HttpError 400 */
 export function cursorOf({ canonical }: Call): string | undefined {
   const given = canonical.otherQuery.filter(([name]) => name === 'cursor');
   const [[, cursor] = []] = given;

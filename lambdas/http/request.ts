@@ -13,7 +13,7 @@ export interface ApiRequest {
   readonly method: string;
   /** Not decoded, with all its slashes. */
   readonly rawPath: string;
-  /** The path before the API's own: a stage's name, or a custom domain's mapping. */
+  /** The path before the API's own: the name of a stage, or a custom domain's mapping. */
   readonly basePath: string;
   /** Decoded, in the order sent. */
   readonly query: readonly Header[];
@@ -58,21 +58,21 @@ export function variable({ request, route }: Routed, name: string): string {
 /**
  * Reads the name of a URL group, a queue or a schedule.
  *
- * @param of the subject of the error's text, such as `The name of the queue`
+ * @param of begins the error's sentence, such as `The name of the queue`
  * @throws HttpError 400
  */
 export const nameIn = (routed: Routed, name: string, of: string): string =>
   parseName(of, variable(routed, name));
 
 /**
- * Splits the rest of a path, and decodes segments that are correctly encoded. Workflow clients do not encode an event's id,
- * which may have slashes and percent signs. A trailing slash adds no segment.
+ * Splits the rest of a path into segments. Those that are correctly encoded are decoded. Workflow clients do
+ * not encode an event's id, which may have slashes and percent signs. A trailing slash adds no segment.
  */
 export const segmentsOf = (routed: Routed, name: string): readonly string[] =>
   variable(routed, name).replace(/\/$/, '').split('/').map(decodedOrAsIs);
 
 /**
- * Refuses a body if another one is delivered in its place.
+ * Refuses a body if another body would be delivered instead.
  *
  * @param why the end of the error's sentence
  * @throws HttpError 400
@@ -87,14 +87,17 @@ export function refuseBody({ request: { body } }: { readonly request: ApiRequest
 
 export interface ApiResponse {
   readonly status: number;
-  /** Sent as JSON, except bytes, which are sent unchanged with the content type from `headers`. */
+  /** Sent as JSON; bytes are sent unchanged, with the content type from `headers`. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** For the audit trail. */
   readonly changes?: Changes | undefined;
 }
 
-/** For API Gateway and function URLs. Headers have one value, because function URLs do not support `multiValueHeaders`. */
+/**
+ * The answer for API Gateway and function URLs. Each header has one value, because function URLs do not
+ * support `multiValueHeaders`.
+ */
 export interface Result {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -102,5 +105,5 @@ export interface Result {
   readonly isBase64Encoded?: boolean;
 }
 
-/** Never rejects: an error is also an answer. */
+/** Never rejects: errors are answers, too. */
 export type RequestHandler = (request: ApiRequest, context: Context) => Promise<Result>;

@@ -1,7 +1,7 @@
 import type { AuditAction } from '../wire/auditActions.ts';
 import { bulkOperations, type BulkOperation } from '../wire/bulkAnswers.ts';
 
-/** Each function is one Lambda, and the file of that name in `handlers/`. */
+/** Each function is a Lambda, with a file of its name in `handlers/`. */
 export type MessagingFunction =
   | 'publish'
   | 'messages'
@@ -21,22 +21,28 @@ export type ManagementFunction = 'accounts';
 export type ApiFunction = MessagingFunction | ManagementFunction;
 
 /**
- * The credentials that a route needs. `write`: the account's token, to change something or to see redacted values. `read`: that
- * token or the read-only one. `management`: the management API's credentials. `open`: none.
+ * The credentials that a route requires. `write`: the account's token, to change something or to see redacted
+ * values. `read`: that token or the read-only one. `management`: the management API's credentials. `open`:
+ * none.
  */
 export type Access = 'write' | 'read' | 'management' | 'open';
 
 interface Rules {
   readonly access: Access;
-  /** Whether a named token of the scope `publish` is accepted, too. */
+  /** Whether named tokens of the scope `publish` are also accepted. */
   readonly publishes?: true;
-  /** The audit trail's name for a lasting change. A test requires a reason for every change without one. */
+  /**
+   * The name of a lasting change in the audit trail. A test requires a reason for each change without a name.
+   */
   readonly audit?: AuditAction;
 }
 
 type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** By method and path. In a path, `{name}` is one segment. `{name+}`, always last, is the rest, including slashes. */
+/**
+ * Routes by method and path. In a path, `{name}` is one segment. `{name+}`, always last, is the rest,
+ * including slashes.
+ */
 export type RouteTable = Readonly<Record<`${Method} /${string}`, Rules>>;
 
 export interface Route extends Rules {

@@ -1,6 +1,7 @@
 /**
- * The routes of each function, each beside its description; `routes.ts` combines them. A function's bundle has only its own
- * routes, because a cold start compiles a regular expression for each path, and no descriptions.
+ * The routes of each function, which are written beside their descriptions; `routes.ts` combines them. A
+ * function's bundle has only its own routes, because a cold start compiles a regular expression for each
+ * path. It has no descriptions.
  */
 import type { RouteTable } from './route.ts';
 

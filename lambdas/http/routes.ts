@@ -1,4 +1,4 @@
-/** The only list of the APIs' paths, for the gateways and the handlers. */
+/** All paths of the APIs, for the gateways and the handlers. */
 import { finder } from './findRoute.ts';
 import { routesIn, type ApiFunction, type Route } from './route.ts';
 import {
@@ -43,16 +43,19 @@ export const consoleRoutes = routesIn('console', consoleTable);
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
 
-/** Takes all methods of a path, which may end with a greedy variable. */
+/** A gateway's route. It takes all methods of a path, which may end with a greedy variable. */
 export interface GatewayRoute {
   readonly path: string;
   readonly function: ApiFunction;
 }
 
-/** The segments that decide a path's function: `/v2` and one more, or `/console`. */
+/** The segments by which a gateway finds the function: `/v2` and one more, or `/console`. */
 const familyOf = (path: string): string => /^(\/v2)?\/[^/]+/.exec(path)?.[0] ?? path;
 
-/** A path in the spellings that clients use, such as `/v2/Schedules`. API Gateway's resources are case-sensitive. */
+/**
+ * The spellings of a path that clients use, such as `/v2/Schedules`. API Gateway's resources are
+ * case-sensitive.
+ */
 function spellingsOf(family: string): readonly string[] {
   const [, name] = /^\/v2\/([\w.]+)$/.exec(family) ?? [];
   if (name === undefined) return [family];
@@ -66,8 +69,9 @@ function spellingsOf(family: string): readonly string[] {
 }
 
 /**
- * For each function the gateway has the beginnings of its paths, each with one greedy variable. The function finds the exact
- * route, so the gateway has few routes, and refuses only paths with an unknown beginning.
+ * The gateway's routes: for each function the beginnings of its paths, each with one greedy variable. The
+ * function finds the exact route. So the gateway has few routes, and refuses only paths with an unknown
+ * beginning.
  */
 export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[] {
   const byPath = new Map(
@@ -82,5 +86,5 @@ export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[
   return [...byPath.values()];
 }
 
-/** The local stage serves them on one port. */
+/** All routes, which the local stage serves on one port. */
 export const gatewayRoutes = gatewayRoutesOf([...routes, ...managementRoutes, ...consoleRoutes]);

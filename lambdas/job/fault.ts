@@ -1,15 +1,16 @@
 /**
- * A job is retried during an outage: of AWS, of the network, or one that an operator must fix. Other errors are faults of the
- * service, and would happen each time.
+ * Distinguishes outages from faults. During an outage, a job is retried: AWS or the network does not work, or
+ * an operator must fix something. All other errors are faults (bugs) of the service, and would happen each
+ * time.
  */
 import { TransientError } from '../error/transientError.ts';
 
-/** AWS statuses of outages. All from 500 on are outages too. */
+/** Statuses of AWS that mean an outage. All from 500 on do, too. */
 const outageStatuses = new Set([401, 402, 403, 408, 409, 429]);
 
 /**
- * Names of outages with any status, because some services answer 400 to nearly everything. Services spell them differently
- * (`Throttling`, `ThrottlingException`, `RequestThrottled`).
+ * Errors with these names are outages with any status, because some services answer 400 to nearly everything.
+ * Services spell the names differently (`Throttling`, `ThrottlingException`, `RequestThrottled`).
  */
 const outageNames: readonly RegExp[] = [
   // A late or missing answer.
@@ -25,13 +26,13 @@ const outageNames: readonly RegExp[] = [
   // Encryption keys; missing or changing tables, queues and buckets.
   /^KMS|DecryptionFailure|EncryptionFailure|InaccessibleEncryption/i,
   /ResourceNotFound|TableNotFound|NoSuchBucket|QueueDoesNotExist|NonExistentQueue|ResourceInUse/,
-  // The class of another bundle's copy.
+  // By name, because another bundle's copy has another class.
   /^TransientError$/,
-  // Secrets Manager's error for a secret that is about to be deleted.
+  // Secrets Manager's error while a secret is being deleted.
   /^InvalidRequestException$/,
 ];
 
-/** Node's codes for connection errors that name no system call. */
+/** Node's codes for connection errors without a system call. */
 const connectionCodes =
   /^(E[A-Z]*CONN|EPIPE|EPROTO|EAI_|ETIMEDOUT|ERR_(SOCKET|TLS|SSL|STREAM_PREMATURE)|CERT_|.*_CERT)/;
 
@@ -45,11 +46,11 @@ function statusOf(error: Error): number | undefined {
 }
 
 function isOutageAnswer(status: number): boolean {
-  // An unreadable success was incomplete or not from AWS.
+  // A success that could not be read was incomplete, or not from AWS.
   return status < 400 || status >= 500 || outageStatuses.has(status);
 }
 
-/** Several errors are a fault if one of them is. */
+/** If there are several errors, one fault among them is enough. */
 export function isFault(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   if (error instanceof TransientError) return false;
@@ -57,7 +58,7 @@ export function isFault(error: unknown): boolean {
   const status = statusOf(error);
   if (status !== undefined && isOutageAnswer(status)) return false;
   if (outageNames.some((name) => name.test(error.name))) return false;
-  // Errors of the operating system name the failed call.
+  // Errors of the operating system have the name of the call that failed.
   if (typeof field(error, 'syscall') === 'string') return false;
   const code = field(error, 'code');
   return typeof code !== 'string' || !connectionCodes.test(code);

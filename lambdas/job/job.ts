@@ -7,13 +7,15 @@ import type { Message } from '../message/message.ts';
 /**
  * The kinds of lanes:
  *
- * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. Everything goes
- *   through its line.
+ * - `queue`: a user's queue. Its slots belong to messages, until the message and its callbacks are over. All
+ * messages go through its line.
  * - `key`: a flow-control key. Its slots belong to attempts.
- * - `account`: all deliveries of an account. Its slots belong to processes while there are plenty, otherwise to attempts.
- * - `circuit`: the attempts at one host while its circuit is open or attempts wait. Its slots belong to attempts; its name is
- *   the host.
- * - `hold`: the attempts that a person holds back, as for a circuit. Its name is what is held: see `rules/hold.ts` of lanes.
+ * - `account`: all deliveries of an account. Its slots belong to processes while there are many, and to
+ * attempts otherwise.
+ * - `circuit`: the attempts at one host while its circuit is open or attempts wait. Its slots belong to
+ * attempts; its name is the host.
+ * - `hold`: the attempts that a person holds back, like a circuit. Its name says what is held: see
+ * `rules/hold.ts` of lanes.
  */
 export const laneKinds = ['queue', 'key', 'account', 'circuit', 'hold'] as const;
 
@@ -32,37 +34,36 @@ const jobShape = /* @__PURE__ */ made(() => {
       messageId: name,
       /** 0 for the first delivery. */
       attempt: place,
-      /** Long for slow answers. */
+      /** `long` for attempts that may take longer. */
       queue: z.enum(deliveryQueues),
-      /** As in `hostOf`, if the sender knows it. */
+      /** The destination's host as in `hostOf`, if the sender knows it. */
       host: z.optional(z.string()),
       admittedTo: z.optional(
         z.object({
           lane: z.enum(laneKinds),
           name: z.string(),
-          /** Identifies the grant among those of the attempt. */
+          /** Distinguishes this grant from others of the same attempt. */
           ticket: z.string(),
-          /** Unix milliseconds. */
           sentAt: z.number(),
         }),
       ),
       /**
-       * When the job was made, Unix milliseconds, if its message is older: the row is written right after that, and may be
-       * missing.
+       * When the job was made, if its message is older. The row is written right after the job is sent, so it
+       * may still be missing.
        */
       madeAt: z.optional(z.number()),
       /** How often the job found no message. */
       looks: z.optional(place),
       /**
-       * Whether the job only continues from the attempt's record. It follows a dropped redelivered job, whose other worker may
-       * have died.
+       * Whether the job only continues from the attempt's record. It is sent when a redelivered job is
+       * dropped, because the other worker may have died.
        */
       isFollowUp: z.optional(z.boolean()),
-      /** Names a follow-up job of a completion, of which only one may continue. */
+      /** The name of a job that continues after a completion. If several are sent, only one may continue. */
       followUpId: z.optional(name),
-      /** The change of the message that it was sent for: see `publish/change.ts`. */
+      /** The change of the message for which the job was sent: see `publish/change.ts`. */
       change: z.optional(z.string()),
-      /** The slot kept for a callback, whose row may be missing. */
+      /** For a callback: the slot that is kept for it. The callback's row may be missing. */
       slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
     }),
     z.object({
@@ -70,34 +71,35 @@ const jobShape = /* @__PURE__ */ made(() => {
       accountId: name,
       lane: z.enum(laneKinds),
       name: z.string(),
-      /** Unix milliseconds. */
       dueAt: z.number(),
-      /** The first page whose messages' lifetimes are extended, 0 for all; undefined for no extension. */
+      /**
+       * The first page whose messages' lifetimes the pump extends, 0 for all; undefined if it extends none.
+       */
       keepsFrom: z.optional(z.number()),
-      /** Where to start in the fair line; undefined for its beginning. */
+      /** Where to begin in the fair line; undefined for its beginning. */
       keepsFairFrom: z.optional(z.string()),
     }),
-    /** Lists and delivers a run whose start was being written, if that process died. */
+    /** Finishes the start of a run if its process died. */
     z.object({
       kind: z.literal('runStart'),
       accountId: name,
       runId: name,
-      /** The message with the run's first entries, which identifies the start. */
+      /** The message with the run's first entries. It identifies the start. */
       messageId: name,
-      /** The dead letter of the failed run that this one continues, if any. */
+      /** The dead letter of the failed run that this run resumes, if any. */
       dlqId: z.optional(name),
     }),
-    /** Finishes a run whose end was being written, if that process died. */
+    /** Finishes the work after a run's end if its process died. */
     z.object({
       kind: z.literal('runEnd'),
       accountId: name,
       runId: name,
-      /** When the run started, Unix milliseconds. */
+      /** When the run started. */
       createdAt: z.number(),
-      /** The place of its start in its journal. */
+      /** The place of the run's start in its journal. */
       startSeq: place,
     }),
-    /** Fails a run whose endpoint sent a permanently refused request. */
+    /** Fails a run because a request of its endpoint was permanently refused. */
     z.object({
       kind: z.literal('runRefused'),
       accountId: name,
@@ -108,16 +110,15 @@ const jobShape = /* @__PURE__ */ made(() => {
       reason: z.string(),
     }),
     /**
-     * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because that process may
-     * have died.
+     * Checks a wait of a run: at its deadline, to end it with a timeout; and soon after it was ended, because
+     * the process that ended it may have died.
      */
     z.object({
       kind: z.literal('waitTimeout'),
       accountId: name,
       runId: name,
-      /** The wait's place in the journal. */
+      /** The place of the wait in the journal. */
       seq: place,
-      /** Unix milliseconds. */
       dueAt: z.number(),
     }),
     z.object({
@@ -126,13 +127,13 @@ const jobShape = /* @__PURE__ */ made(() => {
       bulkId: name,
       step: place,
     }),
-    /** Ends the time for a destination to complete an open attempt. */
+    /** Ends the time in which a destination can complete an open attempt. */
     z.object({
       kind: z.literal('completionTimeout'),
       accountId: name,
       messageId: name,
       attempt: place,
-      /** The end that it is for, Unix milliseconds, if it is not the attempt's first. */
+      /** When that time ends, if it is not the attempt's first end. */
       until: z.optional(z.number()),
     }),
   ]);

@@ -1,6 +1,6 @@
 /**
- * Parked messages: those that this release cannot read, and jobs that kill their workers even when given up. A later release
- * sends back those it can read, and an operator any of them.
+ * Parked messages: those that this release cannot read, and jobs that kill their workers even when they are
+ * given up. A later release sends back those that it can read. An operator can send back all.
  */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
@@ -8,11 +8,10 @@ import { settings } from '../aws/settings.ts';
 import { sqs } from '../aws/sqs.ts';
 
 const shape = z.object({
-  /** Its name in `resources.ts`. */
+  /** The queue's name in `resources.ts`. */
   queue: z.string(),
   why: z.enum(['unreadable', 'deaths']),
   release: z.string(),
-  /** Unix milliseconds. */
   parkedAt: z.number(),
   group: z.optional(z.string()),
   text: z.string(),

@@ -1,4 +1,4 @@
-/** Sends received messages again, to their queue or another one. */
+/** Sends received messages again, to the same queue or another one. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { QueueName } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -59,7 +59,7 @@ export async function sendToSource(name: string, sent: Sent): Promise<void> {
   await sendText(source.url, sent);
 }
 
-/** An operator sees this fire, which no worker can finish. */
+/** Moves a fire that no worker can finish to a queue for the operator. */
 export async function sendUndelivered(text: string): Promise<void> {
   await sqs.send(new SendMessageCommand({ QueueUrl: settings.undeliveredFiresQueueUrl, MessageBody: text }));
 }

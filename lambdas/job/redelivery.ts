@@ -1,25 +1,24 @@
 /**
- * Redelivery: a failed message is sent again to its queue, with its failures counted in its text. SQS's receive count includes
- * receives that Lambda throttled, and SQS keeps a message only 14 days.
+ * Redelivery: a failed message is sent to its queue again, with its failures counted in its text. SQS's own
+ * receive count includes receives that Lambda throttled, and SQS keeps a message only 14 days.
  */
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
 
-/** Its workers died, or it met too many faults. */
+/** Why a job is given up: its workers died, or it failed too often because of bugs. */
 export type GiveUpReason = 'deaths' | 'faults';
 
 const count = z._default(z.int().check(z.nonnegative()), 0);
 
 const shape = z.looseObject({
-  /** How often it was sent again. */
   returns: count,
-  /** How often because of a fault: see `fault.ts`. */
+  /** How often it was sent again because of a bug: see `fault.ts`. */
   faults: count,
-  /** When it was first sent, Unix milliseconds; undefined before a redelivery. */
+  /** When the message was first sent; undefined before its first redelivery. */
   sentAt: z.optional(z.number()),
-  /** The trace header it follows from, if Scheduler carried it. */
+  /** The trace header, if Scheduler sent the message. */
   trace: z.optional(z.string()),
-  /** Marks of starts that ended but may still be noted: see `worker/starts.ts`. */
+  /** Marks of starts that ended but may still be recorded: see `worker/starts.ts`. */
   ended: z._default(z.array(z.string()), []),
 });
 
@@ -28,11 +27,11 @@ export type Redelivered = z.infer<typeof shape>;
 /** @throws Error if the text is not a JSON object */
 export const parseRedelivered = (text: string): Redelivered => shape.parse(JSON.parse(text));
 
-/** With pauses, this takes half an hour to an hour: time to roll back a release. */
+/** With the pauses in between, this takes half an hour to an hour: time to roll back a release. */
 export const mostFaults = 10;
 
 interface LatestDelivery {
-  /** When it was sent, first or again, Unix milliseconds. */
+  /** When the message was last sent. */
   readonly sentAt: number;
   readonly isFault: boolean;
   readonly ended: readonly string[];
@@ -48,12 +47,12 @@ export const formatRedelivered = (message: Redelivered, { sentAt, isFault, ended
   });
 
 const firstDelayMs = 10 * secondMs;
-/** SQS's longest message timer. In a day's outage, a message costs some 130 invocations. */
+/** SQS's longest delay. In a day's outage, a message costs about 130 invocations. */
 const longestDelayMs = 900 * secondMs;
 
 /**
- * The seconds until a redelivery: doubled each time, up to 15 minutes. Chance removes up to half, so that messages that failed
- * together do not return together.
+ * The delay of a redelivery in seconds. It doubles each time, up to 15 minutes. Up to half of it is removed
+ * at random, so that messages that failed together do not return together.
  *
  * @param returns earlier redeliveries
  * @param chance at least 0 and less than 1

@@ -1,4 +1,7 @@
-/** Sends jobs to the delivery workers: by SQS's message timers if due soon, otherwise by EventBridge Scheduler. */
+/**
+ * Sends jobs to the delivery workers: with a delay of SQS if they are due soon, otherwise by EventBridge
+ * Scheduler.
+ */
 import { createHash } from 'node:crypto';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { setTimeout } from 'node:timers/promises';
@@ -22,13 +25,12 @@ import { sqs } from '../aws/sqs.ts';
 
 export interface DueJob {
   readonly job: Job;
-  /** Unix milliseconds. */
   readonly dueAt: number;
 }
 
 interface Route {
   readonly queue: DeliveryQueue;
-  /** Its name in Scheduler, if due later than a message timer allows. */
+  /** The job's name in Scheduler, if it is due later than SQS can delay it. */
   readonly scheduleName: string;
 }
 
@@ -42,13 +44,16 @@ const completionName = ({
 }: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
   [attemptName(messageId, attempt), 'open', ...(until === undefined ? [] : [until])].join('-');
 
-/** A pump that extends the line needs another name than one at the same time that does not. */
+/**
+ * A pump that extends the line has another name than one that does not, because both may run at the same
+ * time.
+ */
 function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {
   const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
   return `${hashed}-${dueAt}${keepsFrom === undefined ? '' : '-keep'}`;
 }
 
-/** The name may be too long or have invalid characters. */
+/** Hashed, because the name may be too long or have invalid characters. */
 const hashedName = (kind: string, name: string): string =>
   `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutJob): string =>
@@ -93,14 +98,13 @@ const urlOf = (queue: DeliveryQueue): string =>
 const arnOf = (queue: DeliveryQueue): string =>
   queue === 'short' ? settings.shortQueueArn : settings.longQueueArn;
 
-/** SQS's `DelaySeconds` is at most 900. */
 const longestTimerSeconds = 900;
 
-/** Whether a message timer cannot span two times, Unix milliseconds. */
+/** Whether SQS cannot delay a message from one time to the other. */
 export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
   dueAt - sentAt > longestTimerSeconds * secondMs;
 
-/** In whole seconds, at most a message timer's. */
+/** The delay in whole seconds, at most SQS's longest. */
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
@@ -111,11 +115,11 @@ const messageOf = ({ job, dueAt }: DueJob) => ({
   MessageGroupId: groupOf(job.accountId),
 });
 
-/** Undefined if a message timer is enough. */
+/** Undefined if SQS can delay the job. */
 const scheduleNameOf = ({ job, dueAt }: DueJob): string | undefined =>
   isFarFrom(now(), dueAt) ? routeOf(job).scheduleName : undefined;
 
-/** Scheduler carries no trace header outside the text. */
+/** In the text, because Scheduler has no other place for a trace header. */
 function textForScheduler(job: Job): string {
   const trace = traceHeader();
   return trace === undefined ? formatJob(job) : JSON.stringify({ ...job, trace });
@@ -124,17 +128,17 @@ function textForScheduler(job: Job): string {
 const schedule = (name: string, { job, dueAt }: DueJob): Promise<void> =>
   sendLater({ name, dueAt, queueArn: arnOf(routeOf(job).queue), input: textForScheduler(job) });
 
-/** Scheduler delivers two minutes early, and clocks differ. */
+/** Scheduler sends up to two minutes early, and clocks differ. */
 const longestEarlyMs = 3 * minuteMs;
 
 /**
- * Whether a job came before its work is due, Unix milliseconds. A job that seems to come much too early was sent before the
- * clock stepped back, and its work is due.
+ * Whether a job arrived before its work is due. If it seems to be much too early, the clock has stepped back
+ * since it was sent, and its work is due.
  */
 export const isEarly = (dueAt: number): boolean => dueAt > now() && dueAt - now() <= longestEarlyMs;
 
 /**
- * Scheduler delivers up to two minutes early; the worker then sends the job on.
+ * Sends a job. If Scheduler sends it up to two minutes early, its worker sends it on.
  *
  * @param dueAt Unix milliseconds
  */
@@ -153,10 +157,10 @@ export const withdrawFarCompletion = (messageId: string, attempt: number): Promi
 
 export const withdrawFarWait = (job: WaitTimeoutJob): Promise<void> => unschedule(waitName(job));
 
-/** SQS takes 10 messages per call. */
+/** SQS takes 10 messages in a call. */
 const messagesPerSend = 10;
 const sendsAtOnce = 20;
-/** With 1.4 s of pauses in all. A throttled queue accepts most messages by then. */
+/** With the pauses, these take 1.4 s. A throttled queue accepts most messages by then. */
 const mostRounds = 4;
 const firstPauseMs = 200;
 
@@ -191,7 +195,7 @@ export async function sendEach<T>(
   return failures;
 }
 
-/** @throws TransientError if some jobs were not sent; the others were */
+/** @throws TransientError if some jobs were not sent; the others were sent */
 export async function sendAll<T>(items: readonly T[], dueJobOf: (item: T) => DueJob): Promise<void> {
   const failures = await sendEach(items, dueJobOf);
   const [cause] = failures.values();

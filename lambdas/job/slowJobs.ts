@@ -1,5 +1,6 @@
 /**
- * Attempts whose destinations answer slowly. An invocation lasts as long as its slowest attempt, so these have separate ones.
+ * Attempts whose destinations answer slowly. They have separate invocations, because an invocation lasts as
+ * long as its slowest attempt.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -10,7 +11,7 @@ import type { AttemptJob, Job } from './job.ts';
 import { sendText } from './receipt.ts';
 import { afterAttempt, isSlow, type Speed } from './speed.ts';
 
-/** The oldest destinations are forgotten. */
+/** Above this number, the oldest destinations are forgotten. */
 const mostKnown = 1_000;
 const speeds = new Map<string, Speed>();
 
@@ -22,7 +23,7 @@ function note(name: string, ms: number): void {
   if (speeds.size > mostKnown && oldest !== undefined) speeds.delete(oldest);
 }
 
-/** The lane that granted a job, in place of an unknown host; undefined for the account's lane. */
+/** The lane that granted the job, used if the host is unknown; undefined for the account's lane. */
 const laneOf = ({ accountId, admittedTo }: AttemptJob): string | undefined =>
   admittedTo === undefined || admittedTo.lane === 'account'
     ? undefined
@@ -35,12 +36,12 @@ export function noteTime(job: AttemptJob, destination: string, ms: number): void
 }
 
 /**
- * Whether slow jobs stay in the long queue, because the functions of the queue `slow` have less time. Its workers are paid by
- * the hour, or are this machine, so waiting costs nothing.
+ * Whether slow jobs stay in the long queue, because functions of the queue `slow` have less time. The long
+ * queue's workers are then paid by the hour, or are this machine, so waiting costs nothing.
  */
 const keepsLongJobs = settings.longestTimeoutSeconds > longestTimeoutSeconds.functions;
 
-/** The host or lane of a slow job that may be handed on. */
+/** The host or lane of a slow job that can be moved to the queue `slow`; otherwise undefined. */
 export function slowNameOf(job: Job): string | undefined {
   if (job.kind !== 'attempt' || settings.slowQueueUrl === undefined) return undefined;
   if (job.queue === 'long' && keepsLongJobs) return undefined;

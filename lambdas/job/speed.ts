@@ -1,18 +1,20 @@
-/** A destination's speed, as one process has seen it. */
+/** How fast a destination answers, as this process has seen it. */
 import { hourMs, secondMs } from '../shared/clock.ts';
 
 export interface Speed {
-  /** Weighted: recent attempts count most. */
+  /** The average duration of attempts. Recent ones have more weight. */
   readonly averageMs: number;
-  /** Unix milliseconds. */
   readonly notedAt: number;
 }
 
-/** The latest attempt's weight. A host that takes 30 s for one answer in twenty is slow most of the time. */
+/**
+ * The weight of the latest attempt. A host that takes 30 s for one answer in twenty counts as slow most of
+ * the time.
+ */
 const weight = 1 / 8;
 /** A destination with a higher average is slow. */
 const slowMs = secondMs;
-/** How long a destination counts as slow. Then it is tried again beside quick ones. */
+/** How long a destination counts as slow. Then it is tried again together with fast ones. */
 const knownForMs = hourMs;
 
 export function afterAttempt(before: Speed | undefined, ms: number, now: number): Speed {

@@ -17,8 +17,8 @@ import { laneGate } from './slots/laneGate.ts';
 export type { Acquired };
 
 /**
- * @returns undefined if the attempt waits in a line, or its job was sent again; `overdue` if it waited too long for its host
- *   and must fail
+ * @returns undefined if the attempt waits in a line or its job was sent again; `overdue` if the attempt
+ * waited too long for its host and must fail
  */
 export async function acquireLanes(
   history: MessageHistory,
@@ -35,17 +35,18 @@ export async function acquireLanes(
     if (typeof acquired !== 'string' || acquired === 'overdue') return acquired;
     await afterRefusal(history, account, job, isAgain, acquired);
   } catch (error) {
-    // Only SQS marks this job as redelivered. A new job would ignore another worker's record.
+    // A job that SQS redelivers is marked as such, so it must be redelivered. A new job would ignore that
+    // another worker may have made the attempt.
     if (isAgain || !(error instanceof LaneBusy)) throw error;
     await sendJob(job, now() + secondMs);
   }
   return undefined;
 }
 
-/** The delay of a follow-up. Most attempts are recorded by then. */
+/** The delay until {@link sendFollowUp} checks. Most attempts are recorded by then. */
 const followUpMs = 900 * secondMs;
 
-/** Checks later that the other worker with an attempt's job recorded the attempt and continued. */
+/** Sends a job that checks later whether the worker that had this attempt first has recorded it. */
 export const sendFollowUp = (message: MessageHistory['message'], attempt: number): Promise<void> =>
   sendJob(
     { ...attemptJob(message, attempt), isFollowUp: true },
@@ -75,8 +76,8 @@ async function afterRefusal(
 /**
  * Makes an attempt wait until its account is active again.
  *
- * If the account becomes active while the attempt joins the line, either the activation finds the attempt there, or the second
- * read of the account resumes the lane.
+ * The account may become active just before the attempt joins the line. So the account is read again
+ * afterwards, and its lane resumed if it is active.
  */
 export async function waitForAccount(
   history: MessageHistory,

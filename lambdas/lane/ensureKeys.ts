@@ -10,18 +10,21 @@ import { laneLastsUntil, unusedLifetimeMs } from './store/laneRows.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** A key that is deleted in this time is created again later. */
+/**
+ * How long a process relies on a key that it checked. A key that is deleted in this time is created by a
+ * later message.
+ */
 const knownMs = 10 * minuteMs;
 
-/** How long after its message's due time a key is kept. The attempt extends it. */
+/** A key is kept at least this long after its message is due. The attempt extends it. */
 const leastLifetimeMs = dayMs;
 
-/** Times are Unix milliseconds. */
+/** Times are. */
 interface Known {
-  /** The row exists at least until then; 0 if unknown. */
+  /** The row is kept at least until then; 0 if unknown. */
   lastsUntil: number;
   relyUntil: number;
-  /** Checks run one after another, so a batch reads a key once. */
+  /** The last check. The next check waits for it, so a batch reads a key once. */
   turn: Promise<void>;
 }
 
@@ -43,10 +46,9 @@ async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowCo
       const made =
         found.version === 0 ? withNewestLimits(found, limitsOfKey(limits), naming.createdAt) : found;
       const kept = until > now() + unusedLifetimeMs - secondMs ? keptUntilAtLeast(made, until) : made;
-      // Any write extends the lifetime, and a copy counts as a change.
+      // Any write extends the row's lifetime, and a copy counts as a change.
       return kept === found && isShort ? { ...found } : kept;
     });
-    // This process, or another one, has just written the row.
     lastsUntil = Math.max(until, now() + unusedLifetimeMs - dayMs);
   }
   known.lastsUntil = lastsUntil;
@@ -64,7 +66,6 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
   const check = async (): Promise<void> => {
     if (!isKnown(known, until)) await makeSure(known, naming, flowControl, until);
   };
-  // A failed check has already thrown to its own caller.
   known.turn = known.turn.then(check, check);
   await known.turn;
 }
@@ -72,7 +73,7 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
 /**
  * Creates missing flow-control keys. A recently checked key costs no call.
  *
- * @throws LaneBusy, and errors of AWS; do not store the message then
+ * @throws LaneBusy, and errors of AWS; the message must not be stored then
  */
 export async function ensureKeys(message: Naming): Promise<void> {
   const { flowControl, callback, failureCallback } = message;

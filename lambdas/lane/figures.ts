@@ -6,9 +6,8 @@ import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
 import { laneNames, listLanes, loadLane } from './store/laneRows.ts';
 export { isReadForOldest, whatWaits } from './line/oldest.ts';
 
-/** The most lanes to read: 20 calls of DynamoDB. */
+/** Lanes that are read for one answer: 20 calls of DynamoDB. */
 const mostRead = 2_000;
-/** Leaves room for keys. */
 const mostQueues = 1_000;
 const mostNames = 10_000;
 
@@ -17,7 +16,7 @@ interface LaneFigures {
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];
   readonly unread: { readonly queues: number; readonly keys: number };
-  /** Attempts that wait because their host is down, or deliveries are held. */
+  /** Attempts that wait because their host is down or deliveries are held. */
   readonly waitingForHosts: number;
   readonly hostsDown: number;
 }

@@ -1,4 +1,4 @@
-/** Flow-control keys in the API. `ensureKeys.ts` creates them. */
+/** Flow-control keys in the API. `ensureKeys.ts` creates keys. */
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type { KeyAnswer, ParallelismAnswer } from '../wire/laneAnswers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
@@ -17,9 +17,9 @@ import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 
 const toSeconds = (ms: number): number => Math.floor(ms / secondMs);
 
-/** Published clients require integers: 0 means no limit, or no start. */
+/** Published clients require integers. 0 means that there is no limit, or that nothing has started. */
 function flowControlRecord(lane: Lane, time: number): KeyAnswer {
-  // Starts that are counted in advance are still in the future.
+  // `starts` also has future times: starts are counted before they are made.
   const starts = recentStarts(lane, time).filter(({ at }) => at <= time);
   const [oldest] = starts;
   return {
@@ -68,14 +68,12 @@ function laneOf(account: Account, key: string): LaneKey {
   return keyLane(account.id, key);
 }
 
-/** @throws HttpError 404 */
 export async function getFlowControl(account: Account, key: string): Promise<KeyAnswer> {
   const lane = await loadLane(laneOf(account, key));
   if (lane === undefined) throw noSuchKey(key);
   return { ...flowControlRecord(lane, now()), ...(await whatWaits(lane)) };
 }
 
-/** @throws HttpError 404 */
 export async function depthsOfKey(account: Account, key: string): Promise<readonly Depth[]> {
   const lane = await loadLane(laneOf(account, key));
   if (lane === undefined) throw noSuchKey(key);
@@ -101,7 +99,7 @@ const settingsOf = (lane: Lane): Values => ({
 /**
  * Changes an existing key.
  *
- * @throws HttpError 404 or 503; nothing is changed
+ * @throws HttpError 404 or 503
  */
 async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<Changes> {
   const { before, after } = await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
@@ -111,15 +109,17 @@ async function changeKey(account: Account, key: string, change: (lane: Lane) => 
   return changesBetween(settingsOf(before), settingsOf(after));
 }
 
-/** @throws HttpError 404 or 503 */
 export const pauseFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: true }));
 
-/** @throws HttpError 404 or 503 */
 export const resumeFlowControl = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, (lane) => ({ ...lane, isPaused: false }));
 
-/** Forgets earlier starts, so that the full rate is available. @throws HttpError 404 or 503 */
+/**
+ * Forgets earlier starts, so that the full rate is available.
+ *
+ * @throws HttpError 404 or 503
+ */
 export const resetFlowControlRate = (account: Account, key: string): Promise<Changes> =>
   changeKey(account, key, forgetStarts);
 
@@ -131,9 +131,9 @@ interface PinRequest {
 }
 
 /**
- * Messages no longer change pinned limits.
+ * Pins a key's limits: messages no longer change them.
  *
- * @throws HttpError 400, 404, 412 or 503; nothing is changed
+ * @throws HttpError 400, 404, 412 or 503
  */
 export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<Changes> {
   const pins = parsePins(request);
@@ -147,7 +147,6 @@ export async function pinFlowControl(account: Account, key: string, request: Pin
   return changeKey(account, key, (lane) => pinned(lane, pins));
 }
 
-/** @throws HttpError 400 */
 function parsePins({ parallelism, rate, period }: PinRequest): Pins {
   if (parallelism === undefined && rate === undefined) {
     throw badField(
@@ -164,9 +163,9 @@ function parsePins({ parallelism, rate, period }: PinRequest): Pins {
 }
 
 /**
- * Lets messages change a key's limits again.
+ * Unpins a key's limits: messages change them again.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed
+ * @throws HttpError 400, 404 or 503
  */
 export async function unpinFlowControl(
   account: Account,
@@ -180,7 +179,6 @@ export async function unpinFlowControl(
   return changeKey(account, key, (lane) => unpinned(lane, pins));
 }
 
-/** @throws HttpError 400 */
 function isTrue(field: string, text = 'false'): boolean {
   if (text !== 'true' && text !== 'false') {
     throw badField(`${field} is ${quote(text)}; allowed are true and false.`);

@@ -25,7 +25,10 @@ import { listLanes, loadLane } from './store/laneRows.ts';
 
 const mayBeOld = { mayBeOld: true };
 
-/** Yields undefined for other circuits, because readers limit how many lanes they read. */
+/**
+ * Finds hosts that are down. Yields undefined for every other circuit, so that callers can limit how many are
+ * read.
+ */
 export async function* downHosts({ id }: Account) {
   for await (const lane of listLanes(id, 'circuit', mayBeOld)) {
     const circuit = circuitIn(lane);
@@ -49,17 +52,15 @@ export async function* pausedKeys({ id }: Account) {
   }
 }
 
-/** Lanes of a kind that exist; a moment old. */
 export async function* lanesOf({ id }: Account, kind: LaneKind): AsyncGenerator<Lane> {
   for await (const lane of listLanes(id, kind, mayBeOld)) if (isThere(lane)) yield lane;
 }
 
-/** The time to look through one line. */
 const lookMs = 5 * secondMs;
 
-/** @returns false also if the line is too long to be read in time */
+/** @returns false if it is not in the line, or the line is too long to be read in time */
 async function isInLine(lane: Lane, entry: string): Promise<boolean> {
-  // It is under way. Another entry of it in this line is from a job that was delivered twice.
+  // The attempt has a slot. If it is also in the line, a job was delivered twice.
   if (lane.leases.has(entry)) return false;
   const { line, fair } = lane;
   const until = now() + lookMs;
@@ -73,7 +74,6 @@ async function isInLine(lane: Lane, entry: string): Promise<boolean> {
   return isFound;
 }
 
-/** Whether an attempt waits in the line of one of its lanes. */
 export async function waitsInLine(message: Message, account: Account, attempt: number): Promise<boolean> {
   const { accountId, queueName, flowControl } = message;
   const job = attemptJob(message, attempt);
@@ -83,10 +83,11 @@ export async function waitsInLine(message: Message, account: Account, attempt: n
   const { holds, host } = holdingOf(message, account);
   for (const name of holds) places.push([holdLane(accountId, name), entry]);
   if (host !== undefined) places.push([circuitLane(accountId, host), entry]);
-  // A retry has its message's slot of the queue.
+  // A retry uses the slot that its message has in the queue, so only the first attempt can be in the queue's
+  // line.
   if (queueName !== undefined && attempt === 0)
     places.push([queueLane(accountId, queueName), queueEntry(job)]);
-  // An attempt passes its lanes from the last of these to the first.
+  // An attempt passes the last of these lanes first.
   for (const [key, holder] of places.toReversed()) {
     const lane = await loadLane(key);
     if (lane !== undefined && (await isInLine(lane, holder))) return true;

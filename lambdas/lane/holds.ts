@@ -1,6 +1,7 @@
 /**
- * Holds in the API. The lane of a hold decides whether deliveries are held. The account's row only says which lanes attempts have
- * to ask, so it is written first when a hold begins and last when it ends, and is not written when a hold ends by itself.
+ * Holds in the API. A hold's lane decides whether deliveries are held. The account's row lists the holds, so
+ * that attempts know which lanes to ask. It is written first when a hold begins and last when it ends. It is
+ * not written when a hold expires.
  */
 import type { Account } from '../account/account.ts';
 import { changeAccount } from '../account/accounts.ts';
@@ -17,9 +18,9 @@ import { held, heldIn, holdName, holdsOf, isHeld, released } from './rules/hold.
 import { changeOrRefuse, type ChangedLane } from './slots/changeOrRefuse.ts';
 import { loadLane } from './store/laneRows.ts';
 
-/** Each request reads the account's row, which has their names. */
+/** Each request reads the account's row, which has the holds' names. */
 const mostHolds = 100;
-/** After a hold, attempts check its lane for this long, so that those that waited go first. */
+/** After a hold, attempts still ask its lane for this long, so that those that waited go first. */
 const drainMs = dayMs;
 
 type HeldKind = HoldAnswer['kind'];
@@ -81,9 +82,9 @@ export async function hold(
 }
 
 /**
- * Lets deliveries go again. They start a few at a time.
+ * Ends a hold. Its attempts start a few at a time.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed
+ * @throws HttpError 400, 404 or 503
  */
 export async function release(account: Account, kind: HeldKind, which: string): Promise<Changes> {
   const name = holdName(kind, readHeld(kind, which));
@@ -96,7 +97,8 @@ export async function release(account: Account, kind: HeldKind, which: string): 
   });
   const { before, after } = changed;
   const until = isLineEmpty(after) ? undefined : now() + drainMs;
-  // Another version belongs to a hold that has begun since. A row that stays only costs reads of the lane.
+  // If the version has changed, a new hold has begun. An entry that is not removed costs only reads of its
+  // lane.
   await logAndContinue(
     changeRow(account, (holds) => {
       const own = holds.find((one) => one.name === name && one.version === before.hold?.version);
@@ -117,7 +119,7 @@ export async function listHolds({ id, holds = [] }: Pick<Account, 'id' | 'holds'
   });
 }
 
-/** @returns undefined if none concerns it */
+/** @returns undefined if no hold concerns the message */
 export async function holdsOfMessage(account: Account, message: Message) {
   const names = new Set(holdsOf(message, account, now()));
   const holds = await listHolds({

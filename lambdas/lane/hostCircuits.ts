@@ -37,7 +37,6 @@ async function* circuitsBehind(accountId: string, behind?: string): AsyncGenerat
   for await (const lane of listLanes(accountId, 'circuit', { behind })) if (holdsBack(lane)) yield lane;
 }
 
-/** @throws HttpError 400 for an invalid cursor */
 export function listCircuits(
   account: Account,
   cursor: string | undefined,
@@ -52,7 +51,7 @@ export function listCircuits(
   );
 }
 
-/** Returns undefined if the host's circuit holds nothing back. */
+/** @returns undefined if the host's circuit holds nothing back */
 export async function circuitOf(account: Account, url: string): Promise<CircuitAnswer | undefined> {
   const host = circuitHostOf(url);
   const lane = host === undefined ? undefined : await loadLane(circuitLane(account.id, host));
@@ -63,9 +62,9 @@ const noSuchCircuit = (host: string): HttpError =>
   notFound('circuit_not_found', `No circuit of the host ${quote(host)} is open.`);
 
 /**
- * Waiting attempts start a few at a time.
+ * Closes a circuit. Waiting attempts start a few at a time.
  *
- * @throws HttpError 404 or 503; nothing is changed
+ * @throws HttpError 404 or 503
  */
 export async function closeCircuitOf(account: Account, host: string): Promise<void> {
   if (host.length > longestHost) {

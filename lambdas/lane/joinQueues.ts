@@ -7,13 +7,16 @@ import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/processLanes.ts';
 import { queueEntry } from './rules/entry.ts';
 
-/** A delayed message joins its queue's line when it is due. */
+/** Whether a message joins its queue's line when it is published. A delayed message joins when it is due. */
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
   queueName !== undefined && notBefore <= now();
 
-/** Entries in one write; see `mostAtOnce` in `slots/changeLanes.ts`. */
+/** Messages that join in one write; see `mostAtOnce` in `slots/changeLanes.ts`. */
 const joinedTogether = 100;
-/** The same with fair keys or priorities; see `mostAsked` in `slots/lineRows.ts`. */
+/**
+ * Messages that join in one write if some have a fair key or a priority; see `mostAsked` in
+ * `slots/lineRows.ts`.
+ */
 const turnsTogether = 20;
 const queuesAtOnce = 20;
 
@@ -30,7 +33,7 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
     byQueue.set(name, [...(byQueue.get(name) ?? []), message]);
   }
   await eachOf([...byQueue], queuesAtOnce, async ([name, all]) => {
-    // Chunks are written one after another, to keep the order.
+    // One after another, to keep the messages' order.
     const together = all.some((message) => placeOf(message)) ? turnsTogether : joinedTogether;
     for (const some of chunksOf(all, together)) {
       try {
@@ -45,7 +48,6 @@ export async function joinQueues(messages: readonly Message[]): Promise<Readonly
 
 export const joinQueue = (message: Message): Promise<void> => join(message.queueName ?? '', [message]);
 
-/** @param messages of one account */
 async function join(name: string, messages: readonly Message[]): Promise<void> {
   const [first] = messages;
   if (first === undefined) return;

@@ -1,9 +1,9 @@
 /**
- * A lane limits how many attempts are in flight, and how many start in a period. A paused lane starts none. Attempts without
- * capacity wait in the lane's line, in order of arrival.
+ * A lane limits how many attempts are in flight, and how many start in a period. A paused lane starts none.
+ * Attempts without capacity wait in the lane's line, in order of arrival.
  *
- * This file defines a lane's state and limits, `rules` the events that change it. Both are pure. `slots/changeLanes.ts` reads lanes,
- * applies these functions, and writes the result.
+ * This file defines a lane's state and limits, `rules` the events that change it; neither does any input or
+ * output. `slots/changeLanes.ts` reads lanes, applies these functions, and writes the result.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
@@ -22,16 +22,17 @@ export interface LaneKey {
 export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
 export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
 export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
-/** @param host from `circuitHostOf` */
 export const circuitLane = (accountId: string, host: string): LaneKey => ({
   accountId,
   kind: 'circuit',
   name: host,
 });
-/** @param name from `rules/hold.ts` */
 export const holdLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'hold', name });
 
-/** The prefix of processes' leases. Other leases belong to attempts, or to messages of a queue. */
+/**
+ * Keys of leases begin with this if a process holds them. Other leases belong to attempts, or to messages of
+ * a queue.
+ */
 export const processPrefix = 'process#';
 
 /** How long a process leases slots. */
@@ -41,12 +42,12 @@ export interface Lease {
   readonly slots: number;
   /** Unix milliseconds. Undefined if the lease ends only with its message. */
   readonly until?: number | undefined;
-  /** When its start was counted, Unix milliseconds. Undefined if it was not counted. */
+  /** When its start was counted. Undefined if it was not counted. */
   readonly startAt?: number | undefined;
   readonly ticket?: string | undefined;
-  /** Unfinished callbacks, for which the queue's message keeps its slot. */
+  /** Unfinished callbacks of a queue's message, which keeps its slot for them. */
   readonly callbacks?: readonly string[] | undefined;
-  /** Whether the message is over, but not its callbacks. */
+  /** Whether the message has ended. Its callbacks may be unfinished. */
   readonly isOver?: boolean | undefined;
 }
 
@@ -57,15 +58,15 @@ export interface Limits {
   readonly periodMs?: number | undefined;
 }
 
-/** Times are Unix milliseconds. */
+/** Times are. */
 export interface Hold {
-  /** The token that last held or changed it, as in the audit trail. */
+  /** The token that last changed the hold, as in the audit trail. */
   readonly by: string;
   readonly since: number;
   readonly reason?: string | undefined;
-  /** When it ends by itself. */
+  /** When the hold expires. */
   readonly until?: number | undefined;
-  /** The version that its request gave the account's row. */
+  /** The version of the account's row that lists this hold. */
   readonly version: number;
 }
 
@@ -77,48 +78,50 @@ export interface DeletedLine {
 
 export interface DeletedFairLine {
   readonly fair: FairLine;
-  /** The place up to which messages are cancelled; undefined before the first. */
+  /** Messages before this place are cancelled; undefined before the first. */
   readonly from?: string | undefined;
 }
 
 export interface Lane extends LaneKey, Limits {
-  /** When the message that set these limits was created, Unix milliseconds. Older messages do not change them. */
+  /** When the message that set these limits was created. Older messages do not change them. */
   readonly limitsMadeAt: number;
   readonly isPinnedParallelism: boolean;
   readonly isPinnedRate: boolean;
   readonly isPaused: boolean;
   /** Whether a queue's messages wait while their host is down. Undefined if the account decides. */
   readonly isCircuitOn?: boolean | undefined;
-  /** By entry (`entry.ts`) or process. */
+  /** By the entry of an attempt (`entry.ts`), or by process. */
   readonly leases: ReadonlyMap<string, Lease>;
-  /** The last period's starts and those counted in advance, oldest first. */
+  /** The starts of the last period, and those counted before they are made, oldest first. */
   readonly starts: readonly Starts[];
   readonly line: Line;
   /** The waiting messages with a fair key or a priority, if any. */
   readonly fair?: FairLine | undefined;
-  /** Cancelled entries in the line's pages. They are dropped when they are next. */
+  /** The number of cancelled entries in the line's pages. Each is dropped when its turn comes. */
   readonly cancelled: number;
-  /** When the next pump runs, Unix milliseconds; in the past without a scheduled pump. */
+  /** When the next pump is scheduled; a past time if no pump is. */
   readonly pumpAt: number;
-  /** When a pump extends waiting messages' lifetimes, Unix milliseconds; in the past without a scheduled pump. */
+  /**
+   * The same for the next pump that extends the lifetimes of waiting messages.
+   */
   readonly keepAt: number;
   /**
-   * How long an unused key's or deleted queue's row is kept, because a delayed message may name it: Unix milliseconds, or 0.
+   * The row of an unused key or deleted queue is kept until then, because a delayed message may name it. 0 if there is no such time.
    */
   readonly keptUntil: number;
   readonly isDeleted: boolean;
-  /** When the queue was last deleted, Unix milliseconds. Kept if the queue is created again. */
+  /** When the queue was last deleted. Kept if the queue is created again. */
   readonly deletedAt?: number | undefined;
-  /** Lines of a deleted queue with messages to cancel. */
+  /** Lines of a deleted queue, with messages that are still to be cancelled. */
   readonly deletedLines: readonly DeletedLine[];
   readonly deletedFairLines: readonly DeletedFairLine[];
-  /** How many attempts waited in a queue or key in the last hours: see `rules/depths.ts`. */
+  /** How many attempts waited in a queue or key in each of the last hours: see `rules/depths.ts`. */
   readonly depths?: string | undefined;
   readonly circuit?: Circuit | undefined;
-  /** Only while deliveries are held. The lane is paused then. */
+  /** Set only while deliveries are held. The lane is paused then. */
   readonly hold?: Hold | undefined;
   readonly createdAt: number;
-  /** When its settings last changed, Unix milliseconds. */
+  /** When its settings last changed. */
   readonly updatedAt: number;
   /** Incremented by each write; 0 if the lane is not in the table. */
   readonly version: number;
@@ -156,7 +159,7 @@ export const hasDeletedLines = ({ deletedLines, deletedFairLines }: Lane): boole
 
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
 
-/** Creates a missing queue, with a parallelism of 1. */
+/** Creates a queue, with a parallelism of 1, if it is missing. */
 export const asQueue = (lane: Lane, now: number): Lane =>
   isThere(lane)
     ? lane
@@ -175,22 +178,24 @@ export const slotsInUse = ({ leases }: Lane, now: number): number =>
     0,
   );
 
-/** Counts the attempts (in a queue, the messages) that have a slot, without messages that only wait for callbacks. */
+/**
+ * Counts the attempts that have a slot. In a queue, counts messages, without those that only wait for
+ * callbacks.
+ */
 export const inFlightIn = ({ leases }: Lane): number =>
   [...leases.values()].filter(({ isOver }) => isOver !== true).length;
 
-/** The number of slots; undefined if unlimited. */
 export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | undefined =>
   circuit === undefined ? parallelism : heldAtOnce(circuit, now);
 
 export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
-/** Whether a circuit is open or a hold lasts, or attempts wait in its line. */
+/** Whether the lane is paused, its circuit is open, it has a hold, or attempts wait in its line. */
 export const holdsBack = (lane: Lane): boolean =>
   lane.isPaused || (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
 
-/** At some 90 bytes each, they leave room for the rest of a 400 KB row. */
+/** A lease has about 90 bytes. This many leave room for the rest of a 400 KB row. */
 export const mostLeases = 2_000;
 
 export const hasCapacity = (lane: Lane, now: number): boolean =>
@@ -227,7 +232,7 @@ export interface Changed<T> {
 }
 
 /**
- * Sets the number of slots that a process has.
+ * Sets the number of slots that a process has leased.
  *
  * @returns the slots it gets: fewer if there is no capacity, or if attempts wait
  */
@@ -253,10 +258,13 @@ export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'ke
   periodMs: period && period * secondMs,
 });
 
-/** A key's lifetime is extended in steps, so that few messages of the far future cost a write. */
+/**
+ * A key's lifetime is extended in steps, so that only a few messages that are due in the far future cause a
+ * write.
+ */
 const extensionStepMs = 30 * dayMs;
 
-/** Keeps an unused key at least until a time, Unix milliseconds. */
+/** Keeps an unused key at least until a time. */
 export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
   lane.keptUntil >= until
     ? lane
@@ -273,13 +281,13 @@ export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits):
 /**
  * Sets the limits of the newest message, except pinned ones.
  *
- * @param madeAt when the message was created, Unix milliseconds; or another number that grows
+ * @param madeAt when the message was created; or another number that grows
  */
 export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): Lane {
   if (madeAt < lane.limitsMadeAt) return lane;
   const { parallelism } = lane.isPinnedParallelism ? lane : limits;
   const { rate, periodMs } = lane.isPinnedRate ? lane : limits;
   const after = withLimits(lane, { parallelism, rate, periodMs });
-  // Noted so that an older message cannot change equal limits later.
+  // Equal limits are also noted as the newest, so that an older message cannot change them.
   return after === lane && madeAt === lane.limitsMadeAt ? lane : { ...after, limitsMadeAt: madeAt };
 }

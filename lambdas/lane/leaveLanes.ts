@@ -15,11 +15,11 @@ import { laneGate } from './slots/laneGate.ts';
 import { lanes } from './slots/processLanes.ts';
 
 /**
- * Ends a grant that is no longer needed.
+ * Frees a granted slot that its attempt does not need.
  *
- * If the grant is not written yet, the job is sent again: soon for a cancelled message, whose slot others wait for. A
- * finished attempt has another grant only if it was in the line twice, so a single check is enough, when the grant must have
- * been written.
+ * If the grant is not written yet, the job is sent again. For a cancelled message it is sent soon, because
+ * others wait for the slot. For a finished attempt it is sent when the grant must have been written: only an
+ * attempt that was in the line twice has another grant.
  */
 export async function declineLanes(job: AttemptJob, reason: DeclineReason): Promise<void> {
   const { admittedTo } = job;
@@ -32,17 +32,17 @@ export async function declineLanes(job: AttemptJob, reason: DeclineReason): Prom
   if (!(await unlessEarly(decline, (isDeclined) => !isDeclined))) await comeAgain(job);
 }
 
-/** Leaves the lanes of a message that ended before this attempt. */
 export async function leaveEndedLanes(message: Message, job: AttemptJob, isAgain: boolean): Promise<void> {
   // Another worker may still be making a redelivered job's attempt.
   await declineLanes(job, isAgain ? 'goesOn' : 'cancelled');
-  // An attempt that waits for its account keeps its key's slot.
+  // An attempt that waits for its account still has its key's slot.
   if (job.admittedTo?.lane === 'account') await leaveLanesAgain(message, job.attempt);
   await (hasEnteredQueue(job) || isAgain ? leaveAsMessage(message, isAgain) : leaveAsCallback(message));
 }
 
 /**
- * Leaves the queue of a message that ended, and ends its hold on another message's slot if it is a callback.
+ * Leaves the queue of a message that ended. If the message is a callback, also tells the message that waits
+ * for it.
  *
  * @param isAgain whether another worker may still be making an attempt
  */
@@ -58,9 +58,9 @@ export async function leaveAsMessage(message: Message, isAgain: boolean): Promis
 }
 
 /**
- * Leaves the lanes of a recorded attempt whose worker may have died.
+ * Leaves the lanes of a recorded attempt whose worker may have died before leaving them.
  *
- * @param account the message's; undefined if the attempt has surely left its host's circuit
+ * @param account of the message; undefined if the attempt has surely left its host's circuit
  */
 export async function leaveLanesAgain(message: Message, attempt: number, account?: Account): Promise<void> {
   const { accountId, messageId, flowControl } = message;

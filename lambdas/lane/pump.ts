@@ -1,6 +1,7 @@
 /**
- * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and when a lease ends
- * whose holder may have died. A long line's pump also extends its messages' lifetimes.
+ * A pump grants slots to the attempts that wait in a lane. It runs when the rate allows another start, and
+ * when a lease ends whose holder may have died. A long line's pump also extends the lifetimes of its
+ * messages.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
@@ -19,16 +20,18 @@ export async function pump(job: PumpJob): Promise<void> {
     await sendJob(job, job.dueAt - secondMs);
     return;
   }
-  // The clock may have stepped back since the job was sent.
+  // The job may arrive early, because the clock may have stepped back since it was sent.
   if (!isTooEarly) await waitUntil(job.dueAt);
   const key = { accountId: job.accountId, kind: job.lane, name: job.name };
-  // Any change grants slots, even one that changes nothing. Without `pumpAt`, the lane schedules its next pump again.
+  // Each change of a lane also grants free slots, so an empty change is enough. It removes `pumpAt`, so that
+  // the lane schedules its next pump.
   const lane = await lanes.change(key, (found) => ({
     lane: isTooEarly ? { ...found, pumpAt: 0 } : found,
     result: found,
   }));
   const until = now() + budgetMs;
-  // A deleted queue's messages are cancelled even if it was created again. This is rare, so the code is loaded on demand.
+  // A deleted queue's messages are cancelled even if it was created again. This is rare, so the code is
+  // loaded on demand.
   const isCancelled = async (): Promise<boolean> =>
     (await import('./line/cancelDeletedLines.ts')).cancelDeletedLines(lane, until);
   if (hasDeletedLines(lane) && !(await isCancelled())) {

@@ -13,8 +13,7 @@ export const queueSlotOf = (message: Message): QueueSlot | undefined =>
     : { queueName: message.queueName, entry: queueEntry(attemptJob(message, 0)) };
 
 /**
- * Ends a callback's hold on its message's slot. Call it each time a job finds the callback over, because a second worker may
- * have added the hold again.
+ * Tells a message that one of its callbacks is over, so that it can free its slot. Each job that finds the callback over calls this, because a second worker may have made the message wait for it again.
  */
 export async function leaveAsCallback({
   slotOf,
@@ -26,7 +25,7 @@ export async function leaveAsCallback({
   await lanes.update(queueLane(accountId, queueName), (lane) => leaveCallback(lane, entry, messageId));
 }
 
-/** Keeps a message's slot until these callbacks are over too. */
+/** Makes a message keep its slot until these callbacks are over too. */
 export const keepSlotFor = (
   message: Message,
   slot: QueueSlot,

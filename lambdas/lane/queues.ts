@@ -30,7 +30,7 @@ const queueRecord = (lane: Lane): QueueAnswer => ({
 const noSuchQueue = (name: string): HttpError =>
   notFound('queue_not_found', `There is no queue ${quote(name)}.`);
 
-/** @param queues the account's number of queues */
+/** @param queues how many the account has */
 const tooManyQueues = (account: Account, queues: number): HttpError =>
   overLimit(
     'queue_limit_reached',
@@ -58,7 +58,6 @@ export const listQueues = (account: Account, cursor: string | undefined): Promis
     queueRecord,
   );
 
-/** @throws HttpError 404 */
 export async function getQueue(account: Account, name: string): Promise<QueueAnswer> {
   const queue = await loadQueue(account.id, name);
   if (queue === undefined) throw noSuchQueue(name);
@@ -75,7 +74,6 @@ const changesOf = ({ before, after }: ChangedLane): Changes =>
     after.isDeleted ? undefined : settingsOf(after),
   );
 
-/** @throws HttpError 404 */
 export async function depthsOfQueue(account: Account, name: string): Promise<readonly Depth[]> {
   const queue = await loadQueue(account.id, name);
   if (queue === undefined) throw noSuchQueue(name);
@@ -85,7 +83,7 @@ export async function depthsOfQueue(account: Account, name: string): Promise<rea
 /**
  * Changes an existing queue.
  *
- * @throws HttpError 404 or 503; nothing is changed
+ * @throws HttpError 404 or 503
  */
 async function changeQueue(
   account: Account,
@@ -99,11 +97,15 @@ async function changeQueue(
   return changesOf(changed);
 }
 
-/** At least a year, because `max_delay` may have been higher when the messages were published. */
+/**
+ * How long a deleted queue's row is kept, at least, for its delayed messages. The account's `max_delay` may
+ * have been higher when they were published.
+ */
 const longestUsualDelayMs = 366 * dayMs;
 
 /**
- * Waiting messages are cancelled, delayed ones when they are due. Deliveries in flight continue.
+ * Deletes a queue. Waiting messages are cancelled, delayed ones when they are due. Deliveries in flight
+ * continue.
  *
  * @throws HttpError 404 or 503
  */
@@ -113,22 +115,21 @@ export const deleteQueue = (account: Account, name: string): Promise<Changes> =>
 };
 
 /**
- * Pauses a queue. Started messages continue, with their retries.
+ * Pauses a queue. Messages that have started continue, with their retries.
  *
  * @throws HttpError 404 or 503
  */
 export const pauseQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: true, updatedAt }));
 
-/** @throws HttpError 404 or 503 */
 export const resumeQueue = (account: Account, name: string): Promise<Changes> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: false, updatedAt }));
 
 /**
- * Omitted settings stay the same.
+ * Creates a queue or changes its settings. Omitted settings stay the same.
  *
  * @param body JSON
- * @throws HttpError 400, 412 or 503; nothing is changed
+ * @throws HttpError 400, 412 or 503
  */
 export async function putQueue(account: Account, body: Uint8Array): Promise<Changes> {
   const allowed =
@@ -160,14 +161,17 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<Chan
   return changesOf(changed);
 }
 
-/** A deleted queue counts until its row is removed. */
+/** Finds the names that count for `max_queues`. A deleted queue counts until its row is removed. */
 export async function namesOfQueues(account: Account): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   for await (const name of laneNames(account.id, 'queue')) names.add(name);
   return names;
 }
 
-/** If a queue is deleted in this minute, the next message creates it again without a check of `max_queues`. */
+/**
+ * Queues that existed in the last minute. If one was deleted since, the next message creates it again without
+ * a check of `max_queues`.
+ */
 const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);
@@ -190,7 +194,7 @@ const atOnce = 20;
 /**
  * Creates missing queues. Concurrent processes may exceed the limit.
  *
- * @returns 412 refusals by name
+ * @returns the 412 refusal of each queue that could not be created
  */
 export async function ensureQueues(
   account: Account,
@@ -216,7 +220,6 @@ export async function ensureQueues(
   return refusals;
 }
 
-/** @throws HttpError 412 */
 export async function ensureQueue(account: Account, name: string | undefined): Promise<void> {
   if (name === undefined) return;
   const refusal = (await ensureQueues(account, [name])).get(name);

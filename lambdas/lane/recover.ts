@@ -10,11 +10,11 @@ import { onFairLine } from './line/fairEntries.ts';
 import { onLine } from './line/linePages.ts';
 import { youngMs } from './slots/dueAttempt.ts';
 
-/** By {@link nameOf}. */
+/** The attempts of a lane, by {@link nameOf}. */
 export interface LaneJobs {
   /** Attempts in a line. They need no job, because a pump will grant them slots. */
   readonly waiting: ReadonlySet<string>;
-  /** Attempts with a granted slot. A job that does not name the grant is dropped as a duplicate. */
+  /** Attempts with a granted slot. A job without the grant would be dropped as a duplicate. */
   readonly granted: ReadonlyMap<string, AdmittedTo>;
 }
 
@@ -23,7 +23,7 @@ export const nameOf = (
   { messageId, attempt }: Pick<Entry, 'messageId' | 'attempt'>,
 ): string => `${accountId}#${messageId}#${String(attempt)}`;
 
-/** The order in which an attempt acquires lanes. Its last grant counts. */
+/** The order in which an attempt enters lanes. The last of its grants counts. */
 const order: readonly LaneKind[] = ['queue', 'hold', 'circuit', 'key', 'account'];
 
 export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
@@ -48,7 +48,7 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
     for (const [holder, { ticket, until }] of leases) {
       if (ticket === undefined || holder.startsWith(processPrefix)) continue;
       if (until !== undefined && until <= now()) continue;
-      // Old enough for the grant to count as written.
+      // So long ago that the grant counts as written.
       const sentAt = now() - 2 * youngMs;
       granted.set(nameOf(accountId, parseEntry(holder)), { lane: kind, name, ticket, sentAt });
     }
@@ -56,7 +56,7 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
   return { waiting, granted };
 }
 
-/** One pump now, and those that the lane has scheduled. */
+/** The pump jobs of a lane: one for now, and those that it has scheduled. */
 export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueJob[] {
   const pump = (dueAt: number, keepsFrom?: number): DueJob => {
     const job: PumpJob = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };

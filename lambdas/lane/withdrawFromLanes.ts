@@ -11,7 +11,7 @@ import { lanes } from './slots/processLanes.ts';
 import { leaveAsCallback } from './queueSlot.ts';
 
 /**
- * Call it after the message has ended.
+ * Takes a message that has ended out of its lanes.
  *
  * @param last its last attempt; undefined before the first
  * @param open the next attempt, if it is open but no request is in flight

@@ -8,7 +8,7 @@ import { masterSecret } from '../account/secrets.ts';
 import { isScanRefusal } from './scans.ts';
 
 /**
- * Merges sources in the same order. Reads one row ahead of each; the first rows in parallel.
+ * Merges sources with the same order. Reads one row ahead from each; the first rows in parallel.
  *
  * @param isFirst whether a row comes before another
  */
@@ -38,7 +38,7 @@ export const sealed = async (scope: string, place: Place | undefined): Promise<s
 export const placeAt = async (scope: string, cursor: string | undefined): Promise<Place | undefined> =>
   cursor === undefined ? undefined : openCursor((await masterSecret()).current, scope, cursor);
 
-/** Names a list in one order. Its cursors are refused with another order. */
+/** The name of a list in one order. A cursor is refused if the order differs. */
 export const orderedScope = (scope: string, order: Order | undefined): string =>
   order === 'earliestFirst' ? `${scope}/${order}` : scope;
 
@@ -47,7 +47,7 @@ export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
   return { fromDate, toDate, order, behind };
 }
 
-/** Makes rows from a request's ids, in order, after the cursor's place. */
+/** Makes rows from the ids in a request, in order, after the cursor's place. */
 export function idRows(
   ids: readonly string[],
   behind: Place | undefined,
@@ -57,7 +57,7 @@ export function idRows(
   return given.slice(from).map((id) => ({ id, time: 0 }));
 }
 
-/** Loads something for each row, `atOnce` in parallel, in order. */
+/** Loads something for each row, `atOnce` in parallel. Yields in order. */
 export async function* loadedRows<T, L>(
   rows: Iterable<T>,
   atOnce: number,
@@ -69,7 +69,7 @@ export async function* loadedRows<T, L>(
   }
 }
 
-/** A list's entry and the place after it. */
+/** An entry of a list, and the place after it. */
 export interface Placed<E> {
   readonly entry: E;
   readonly place: Place;
@@ -77,9 +77,9 @@ export interface Placed<E> {
 
 export interface Page<E> {
   readonly entries: readonly Placed<E>[];
-  /** Where to continue; absent at the end. */
+  /** Where to continue; undefined at the end. */
   readonly next: Place | undefined;
-  /** Rows that a search examined. */
+  /** The number of rows that a search has read. */
   readonly searched?: number | undefined;
 }
 
@@ -90,28 +90,28 @@ async function* byName<E>(
   for await (const entry of entries) yield { entry, place: { time: 0, id: nameOf(entry) } };
 }
 
-/** How long a list with few matches is searched, so that its first page takes about a second. */
+/** How long a page with few matches is searched, so that it takes about a second. */
 export const listBudgetMs = secondMs;
-/** Rows that a page always reads, so that a busy machine does not cut it short. */
+/** A page always reads at least this many rows, so that a busy machine does not end it early. */
 export const leastRead = 300;
 
-/** The time for a count, or a page of runs, each read with its journal. */
+/** The time for a count; or for a page of runs, which are each read with their journal. */
 export const countBudgetMs = 5 * secondMs;
 
 interface PageLimits {
   readonly count: number;
   readonly budgetMs: number;
-  /** Rows to read in any case, if more than {@link leastRead}. */
+  /** How many rows are read in any case, if more than {@link leastRead}. */
   readonly least?: number;
   /** Whether the page must end for another reason. */
   readonly isReached?: () => boolean;
 }
 
 /**
- * Takes a page from a list. A row may have several wanted entries or none. If few are wanted, it stops after the time limit and
- * returns the place.
+ * Takes a page from a list. A row may have several wanted entries or none. If few are wanted, the page ends
+ * after the time limit, with the place reached.
  *
- * @param entriesOf a row's wanted entries, in order
+ * @param entriesOf returns a row's wanted entries, in order
  */
 export async function pageOf<T extends Ordered, E>(
   rows: AsyncIterable<T>,
@@ -145,19 +145,19 @@ export async function pageOf<T extends Ordered, E>(
 
 /** Records made in parallel. */
 const recordsAtOnce = 10;
-/** The time for an answer's records: the gateway times out after 29 s. */
+/** The time for making an answer's records. The gateway times out after 29 s. */
 const recordsBudgetMs = 20 * secondMs;
-/** An answer's bytes besides records: field names and a cursor. */
+/** Bytes of an answer besides its records: field names and a cursor. */
 const frameBytes = 1_000;
 
 export interface ShownPage<R> {
   readonly records: readonly R[];
-  /** Absent at the end. */
+  /** Undefined at the end. */
   readonly cursor: string | undefined;
 }
 
 /**
- * Makes as many records of entries as fit into an answer, at least one.
+ * Makes the records of entries, as many as fit into an answer, at least one.
  *
  * @param scope the list and its owner: cursors are valid only for it
  * @param next the place after the last entry; undefined at the end
@@ -175,7 +175,7 @@ export async function show<E, R>(
   let bytes = frameBytes;
   let last: Place | undefined;
   let some: Placed<E>[] = [];
-  /** @returns false if not all fit */
+  /** @returns false if not all records fit */
   const take = async (): Promise<boolean> => {
     const made = await Promise.all(
       some.map(async ({ entry, place }) => ({ record: await recordOf(entry), place })),
@@ -200,7 +200,7 @@ export async function show<E, R>(
 }
 
 /**
- * Makes as many records of a list sorted by name as fit into an answer.
+ * Makes the records of a list that is sorted by name, as many as fit into an answer.
  *
  * @param entriesBehind reads entries after a name, or all
  * @throws HttpError 400 for a cursor of another list
@@ -216,17 +216,19 @@ export async function showByName<E, R>(
   return show(scope, byName(entriesBehind(behind?.id), nameOf), undefined, recordOf);
 }
 
-/** How long a bulk operation runs, and waits for others that do the same: the gateway times out after 29 s. */
+/**
+ * How long a bulk operation runs, and waits for others that do the same. The gateway times out after 29 s.
+ */
 export const bulkBudgetMs = 20 * secondMs;
 
 /**
- * Works through a list's wanted rows in steps: all, or `count`, or as many as time allows. Each step finishes before the next,
- * so if the process dies, a repetition does the rest.
+ * Works through the wanted rows of a list in steps: all, or `count`, or as many as time allows. Each step is
+ * finished before the next one. So if the process dies, a repetition does the rest.
  *
- * @param limits with `until`, the operation begins no step after that, Unix milliseconds
+ * @param limits with `until`, no step begins after that
  * @param scope the list and its owner: cursors are valid only for it
- * @param entryOf undefined for unwanted rows
- * @param step takes at most `atOnce` entries
+ * @param entryOf returns undefined for unwanted rows
+ * @param step does at most `atOnce` entries
  * @returns the cursor to continue; undefined if all are done
  */
 export async function onEach<T extends Ordered, E>(
@@ -258,7 +260,8 @@ export async function onEach<T extends Ordered, E>(
       last = { time: row.time, id: row.id };
     }
   } catch (error) {
-    // If long reads reach the account's limit after some steps, the finished steps count, and the answer has a cursor.
+    // After some steps, the account's limit of long reads is not an error: the finished steps count, and the
+    // answer has a cursor.
     if (!isScanRefusal(error) || !(isBegun || some.length > 0)) throw error;
     if (some.length > 0) await step(some);
     return sealed(scope, last);
@@ -268,25 +271,25 @@ export async function onEach<T extends Ordered, E>(
 }
 
 interface Counted {
-  /** Undefined if none was found in time: unknown, not 0. */
+  /** Undefined if nothing was found in the time: that does not mean 0. */
   readonly count: number | undefined;
-  /** Whether there may be more after the cursor. */
+  /** Whether there may be more entries after the cursor. */
   readonly atLeast?: true;
-  /** Only with `atLeast`: how many rows were read. */
+  /** With `atLeast`, how many rows were read. */
   readonly read?: number;
-  /** Only with `atLeast`: the time of the last row that was read, Unix milliseconds. */
+  /** With `atLeast`, the time of the last row that was read. */
   readonly readUntil?: number;
   readonly cursor: string | undefined;
 }
 
 /**
- * Counts a list's wanted rows: all, or as many as time allows.
+ * Counts the wanted rows of a list: all, or as many as time allows.
  *
  * @param scope the list and its owner: cursors are valid only for it
- * @param entryOf undefined for unwanted rows
+ * @param entryOf returns undefined for unwanted rows
  * @param note gets each counted entry
- * @param until when to stop, Unix milliseconds; at least one row is read
- * @returns their number, and the cursor to continue, unless all are counted
+ * @param until when to stop; at least one row is read
+ * @returns their number; and the cursor to continue, unless all are counted
  */
 export async function countEach<T extends Ordered, E>(
   scope: string,

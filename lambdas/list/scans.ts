@@ -1,6 +1,6 @@
 /**
- * Limits long reads. A list or bulk operation with few matches reads many rows for seconds, and one account's could occupy all
- * executions of a function.
+ * Limits long reads. A list or bulk operation with few matches reads many rows, for seconds. Without a limit,
+ * one account could occupy all executions of a function.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { Turn } from '../shared/lists.ts';
@@ -10,11 +10,11 @@ import { count } from '../aws/metrics.ts';
 import { freeScanSlot, takeScanSlot, type ScanSlot } from './store/scans.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** An account's concurrent long reads in all processes. */
+/** How many long reads an account can have at the same time, in all processes. */
 export const scansAtOnce = 5;
-/** Rows that a request reads without a slot: twenty pages. */
+/** How many rows a request reads without a slot: twenty pages. */
 export const rowsWithoutSlot = 2_000;
-/** API functions time out after 28 s, so an older lease belongs to a dead process. */
+/** API functions time out after 28 s, so an older lease is of a process that died. */
 const leaseMs = 30 * secondMs;
 
 const code: CodeOf<429> = 'scan_limit_reached';
@@ -40,17 +40,17 @@ async function takeSlot(accountId: string): Promise<ScanSlot> {
   return slot;
 }
 
-/** On a busy machine, waiting for the CPU is not the work of other requests. */
+/** The CPU time of this process. On a busy machine, waiting for the CPU must not count as work. */
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };
 
 /**
- * Passes on a request's rows. After many rows it takes a slot, and frees it when the request stops. Other requests get turns,
- * because rows come from memory in batches.
+ * Passes on the rows that a request reads. After many rows it takes a slot, which is freed when the request
+ * stops. Other requests get turns, because rows come from memory in batches.
  *
- * @param weight the rows read for each of these
+ * @param weight how many rows were read for each of these
  * @throws HttpError 429 at the account's limit of long reads
  */
 export async function* limitedScan<T>(

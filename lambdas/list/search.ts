@@ -1,11 +1,13 @@
-/** Searches a list by data that needs a read for each row: a hundred rows at a time, with a limit for each request. */
+/**
+ * Searches a list by data that must be read for each row: a hundred rows at a time, with a limit for each
+ * request.
+ */
 import { mostSearched, searchBudgetMs } from '../shared/bounds.ts';
 import type { Ordered, Range } from '../table/shards.ts';
 import { pageOf, type Page } from './pages.ts';
 
-/** Candidates read together. */
 const candidatesAtOnce = 100;
-/** Rows read before their candidates, even if these are few. */
+/** How many rows are read before the candidates among them are searched, even if these are few. */
 const rowsAtOnce = 500;
 
 interface SearchedRow<E> extends Ordered {

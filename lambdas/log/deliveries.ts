@@ -9,8 +9,8 @@ import { matches, mayMatch, type Filter } from '../wire/filters.ts';
 const nameOf = ({ id }: Pick<LogRow, 'id'>): string => id.replace(/~.*$/, '');
 
 /**
- * Selects deliveries by their time. Messages that were published after the period are left out: this operation may have made
- * them, and a clock may be behind.
+ * Selects deliveries by time. Messages that were published after the period are left out, because this
+ * operation may have made them, and clocks differ.
  */
 export function deliveries(account: Account, filter: Filter) {
   const { toDate = Infinity } = filter;

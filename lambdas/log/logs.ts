@@ -57,7 +57,10 @@ function wanted(row: Source, filter: Filter): readonly Found[] {
   });
 }
 
-/** Finds the sources that may have entries of the filter's states: messages' own rows, or records of attempts and ends. */
+/**
+ * Decides which rows may have entries of the filter's states: the messages' own rows, or the records of
+ * attempts and ends.
+ */
 function sourcesFor(filter: Filter): { readonly messages: boolean; readonly records: boolean } {
   const states = filter.values.get('state');
   if (states === undefined) return { messages: true, records: true };
@@ -72,7 +75,7 @@ type Logged = readonly [entry: LogEntry, message: Message | undefined];
 export const listLogs = (account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> =>
   listed(account, filter, ([entry]) => entry, 1);
 
-/** Makes a page for older clients, which read the field `events` and other names. */
+/** Makes a page for older clients, which expect the field `events` and other names. */
 export async function listEvents(
   account: Account,
   filter: Filter,
@@ -88,8 +91,8 @@ interface ListedLog<E> {
 }
 
 /**
- * Makes a page of the log, in the filter's order. The entries of an attempt, ACTIVE and its outcome, are recorded together when
- * it ends, and are shown together.
+ * Makes a page of the log, in the filter's order. The entry ACTIVE of an attempt and its outcome are recorded
+ * together when it ends, and are shown together.
  *
  * @param shown makes the record of an entry
  * @param copies how often the answer repeats each entry
@@ -130,7 +133,10 @@ async function listed<E>(
   return { logs: records, cursor, searched: page.searched };
 }
 
-/** Makes a function that finds the entries whose messages' bodies contain one of some texts. It reads each body once. */
+/**
+ * Makes a function that finds the entries whose messages' bodies contain one of the texts. Each body is read
+ * once.
+ */
 function foundIn(accountId: string, texts: readonly string[]) {
   const known = new Map<string, boolean>();
   return async (some: readonly Found[]): Promise<ReadonlySet<Found>> => {
@@ -142,8 +148,8 @@ function foundIn(accountId: string, texts: readonly string[]) {
 }
 
 /**
- * Rows of attempts do not repeat their message's settings: they are written twice, once for the index, and billed by size. So a
- * page's settings are read from the messages' rows, a hundred with one call.
+ * Adds the messages' settings. Rows of attempts do not repeat them, because they are written twice, once for
+ * the index, and billed by size. So a page reads the messages' rows, a hundred with one call.
  */
 async function withMessages(
   account: Account,

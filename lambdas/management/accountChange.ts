@@ -2,9 +2,8 @@ import * as z from 'zod/mini';
 
 export interface AccountChange {
   readonly accountId: string;
-  /** Regions that the receiving region must tell. */
   readonly others?: readonly string[] | undefined;
-  /** The version of the account's row that must have reached the region first. */
+  /** The receiving region must wait until the account's row has this version. */
   readonly version?: number | undefined;
 }
 

@@ -26,7 +26,6 @@ const pageFields: Readonly<
   after: { isRight: (value) => accountId.safeParse(value).success, allowed: 'the id of an account' },
 };
 
-/** @throws HttpError 400 */
 function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
   for (const [name, value] of query) {
     const field = Object.hasOwn(pageFields, name) ? pageFields[name] : undefined;
@@ -42,8 +41,8 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
 }
 
 /**
- * Reads the first accounts that a region serves. If it does not answer, this region's replica is read, which may be some
- * seconds old.
+ * Reads the first accounts that a region serves. If the region does not answer, this region's replica is
+ * read, which may be some seconds old.
  */
 async function firstOf(
   region: string,
@@ -66,8 +65,8 @@ async function firstOf(
 }
 
 /**
- * Lists accounts, region by region. A search reads the table of accounts until the page is full, or to its end: some 1,400
- * accounts a megabyte.
+ * Lists accounts, region by region. A search reads the table of accounts until the page is full, or to its
+ * end: about 1,400 accounts a megabyte.
  *
  * @param query `count`, `search`, and where to continue: `region` and `after`
  * @returns a page, and the query of the next page if there is one
@@ -84,7 +83,7 @@ export async function listAccounts(query: readonly Header[]): Promise<{
   let last = { region: first, after: after ?? '' };
   for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
     const left = count - accounts.length;
-    // One more account than fits shows that there is another page.
+    // Reads one account more than fits, to know whether there is another page.
     for (const account of await firstOf(region, region === first ? after : undefined, left + 1, wanted)) {
       if (accounts.length === count)
         return { accounts, next: { count: String(count), ...(search && { search }), ...last } };

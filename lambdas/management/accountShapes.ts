@@ -4,7 +4,7 @@ import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
 import { optionalAllowed, optionalInputs } from '../wire/accountFields.ts';
 
-/** Characters. An e-mail address has at most 320. */
+/** Characters. E-mail addresses have at most 320. */
 const longestText = 320;
 const mostDollars = 1_000_000_000;
 
@@ -18,7 +18,10 @@ const text = (description: string) =>
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
 
-/** `null` restores the plan's value, or removes the value. A field with neither (`orNull`) ignores it. */
+/**
+ * `null` restores the plan's value, or removes the value. In fields with `orNull` alone, `null` has no
+ * effect.
+ */
 export const accountFields = {
   customer_id: orNull(text('The customer: an e-mail address or a team.')),
   created_by: orNull(text('The e-mail address of the user who created the account.')),
@@ -46,7 +49,7 @@ export type AccountField = keyof typeof accountFields;
 
 const allowedText = `a text of 1 to ${longestText} characters, none of them half of one`;
 
-/** The allowed values in words. `region` is missing, because it depends on the deployment. */
+/** The allowed values in words, except for `region`, which depends on the deployment. */
 export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, string>> = {
   customer_id: allowedText,
   created_by: allowedText,
@@ -66,18 +69,18 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
 export const changedAccountInput = z.partial(z.strictObject(accountFields));
 export type AccountInput = z.infer<typeof changedAccountInput>;
 
-/** This many accounts fit into Lambda's 6 MB. */
+/** The most accounts that fit into Lambda's 6 MB. */
 export const longestAccountPage = 2_000;
 
 export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
-/** With an id in the request, a repeated request makes only one account. */
+/** If the request has an id, repeating it does not make a second account. */
 export const newAccountInput = z.extend(changedAccountInput, { id: optionalField(accountId) });
 
 const longestTokenName = 100;
-/** The most destinations of a named token, and the characters of one. */
+/** The most destinations of a named token, and the most characters of one. */
 const mostDestinations = 20;
 const longestDestination = 200;
-/** Unix seconds. A larger number is probably in milliseconds. */
+/** Unix seconds. A larger number is probably meant as milliseconds. */
 const latestSeconds = 9_999_999_999;
 
 export const newTokenInput = z.strictObject({

@@ -30,22 +30,21 @@ import { saveWithFollowers } from './saveWithFollowers.ts';
 const recordOf = async (account: Account): Promise<AccountRecord> =>
   accountRecord(account, await masterSecret(), now());
 
-/** @throws HttpError 404 or 503 */
 export const getAccount = async (id: string): Promise<AccountRecord> =>
   recordOf(await existingAccount(id, 'stale'));
 
-/** @throws HttpError 403 if nothing may be delivered to the failure callback */
+/** @throws HttpError 403 if deliveries to the failure callback are not allowed */
 async function checkCallback({ failure_callback: url }: AccountInput): Promise<void> {
   if (typeof url === 'string') refuseSsrf('failure_callback', url, await deploymentRules());
 }
 
-/** The path of a failure callback's URL may have a secret. */
+/** The URL of a failure callback is hidden, because its path may contain a secret. */
 const accountChanges = (before: Values | undefined, after: Values): Changes =>
   changesBetween(before, after, (field, text) => (field === 'failure_callback' ? hidden : text));
 
 /**
  * @param address of the operator, for the audit trail
- * @throws HttpError 400, 403, or 409 if the id is taken; nothing is changed then
+ * @throws HttpError 400, 403, or 409 if the id is taken
  */
 export async function createAccount(bytes: Uint8Array, address?: string): Promise<AccountRecord> {
   const { id: givenId, input } = parseNewAccount(bytes, settings);
@@ -60,11 +59,11 @@ export async function createAccount(bytes: Uint8Array, address?: string): Promis
     signingSecret: secretMark(secret.current),
   });
   const account = withFields(fresh, input, now());
-  // A row needs a moment to reach other regions, so all of them are asked.
+  // A new row needs a moment to reach other regions, so all of them are asked.
   const isTaken = givenId !== undefined && (await findAccount(givenId)) !== undefined;
   const taken = new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
   if (isTaken) throw taken;
-  // Only the given fields and those that identify the account, because most others are the plan's.
+  // Only the given fields and those that identify the account. Most others come from the plan.
   const told = new Set(['id', 'customer_id', 'type', 'region', 'state', ...Object.keys(input)]);
   const values = Object.entries({ id: account.id, ...shownSettings(account) });
   const changes = accountChanges(undefined, Object.fromEntries(values.filter(([field]) => told.has(field))));
@@ -78,7 +77,7 @@ export async function createAccount(bytes: Uint8Array, address?: string): Promis
  * Changes an account in its own region, unless another request changes it at the same time.
  *
  * @param entry of the audit trail
- * @param changed makes the changed account, or returns the same object if nothing changes
+ * @param changed returns the changed account, or the same object if nothing changes
  * @throws HttpError 404 or 503
  */
 const change = (
@@ -109,20 +108,20 @@ function notDeleted(account: Account): Account {
   return account;
 }
 
-/** @throws HttpError 400, 403, 404 or 503; nothing is changed then */
 export async function updateAccount(id: string, bytes: Uint8Array, address?: string): Promise<AccountRecord> {
   const input = parseAccountInput(parseJson('The body', bytes), settings);
   await checkCallback(input);
   const subject = Object.keys(input).join(', ');
   const entry = { action: 'account.change', subject, address } as const;
   const account = await change(id, entry, (before) => withFields(notDeleted(before), input, now()));
-  // Shows a moved account as its new region has it, or as another region has it if that takes too long.
+  // Shows a moved account as its new region has it. If that takes too long, shows it as another region has
+  // it.
   return recordOf(await existingAccount(account.id, 'stale'));
 }
 
 /**
- * Deletes an account. Its tokens end at once, its schedules and deliveries soon after. Its data is kept until `endDeletions`.
- * Can be repeated.
+ * Deletes an account. Its tokens are refused at once; its schedules and deliveries end soon after. Its data
+ * is kept until `endDeletions`. Can be repeated.
  *
  * @throws HttpError 404 or 503
  */
@@ -137,7 +136,7 @@ export async function deleteAccount(id: string, address?: string): Promise<Accou
 }
 
 /**
- * Takes back the deletion of an account, which gets its former state and tokens. Can be repeated.
+ * Restores a deleted account, with its former state and tokens. Can be repeated.
  *
  * @throws HttpError 404 if its data was removed, or 503
  */
@@ -158,7 +157,7 @@ export async function restoreAccount(id: string, address?: string): Promise<Acco
 }
 
 /**
- * Gives an account new tokens. Its region refuses the old ones from now on.
+ * Gives an account new tokens. Its region refuses the old ones at once.
  *
  * @throws HttpError 403 if the token is fixed, 404 or 503
  */

@@ -6,7 +6,7 @@ import { answerOf } from './replicas.ts';
 export interface OperatorsChange {
   readonly action: AuditAction;
   readonly subject?: string | undefined;
-  /** The operator's address; undefined for a deployment. */
+  /** The operator's address; undefined for changes by a deployment. */
   readonly address?: string | undefined;
   readonly changes?: Changes | undefined;
 }
@@ -15,7 +15,7 @@ export interface OperatorsChange {
 export const beginIn = (account: Account, change: OperatorsChange): ReturnType<typeof beginChange> =>
   answerOf(account.region, beginChange(account, { actor: operator, ...change }));
 
-/** @param changesOf describes the change, if that is only known afterwards */
+/** @param changesOf describes the change if it is known only afterwards */
 export async function auditedIn<T>(
   account: Account,
   change: OperatorsChange,

@@ -11,7 +11,7 @@ import {
 import { addFailedLogin, failedLogins, loginPeriodMs } from './store/logins.ts';
 import { log } from '../aws/log.ts';
 
-/** After more failures within a quarter of an hour, a client must wait for the next one. */
+/** A client with more failures in a quarter of an hour must wait until it is over. */
 const mostFailures = 10;
 
 const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
@@ -42,14 +42,14 @@ const isSame = (given: ManagementCredentials, real: ManagementCredentials): bool
   return matches.every(Boolean);
 };
 
-/** If verification fails, the secret is read again, because it may have changed. */
+/** If the credentials are wrong, the secret is read again, because it may have changed. */
 async function verify(given: ManagementCredentials): Promise<boolean> {
   if (isSame(given, await managementCredentials())) return true;
   return isSame(given, await renewedManagementCredentials());
 }
 
 /**
- * A network that fails often is refused for a while, so that passwords cannot be guessed.
+ * A network with many failures is refused for a while, so that passwords cannot be guessed.
  *
  * @throws HttpError 401, 429
  */
@@ -76,7 +76,7 @@ export async function authenticateManager(
   if (await verify(given)) return;
   const failures = await addFailedLogin(client, time);
   log.warn('Wrong credentials for the management API', { client, failures });
-  // Concurrent attempts above the limit do not learn whether they were right.
+  // A client above the limit is not told whether its credentials were right.
   if (failures > mostFailures) throw tooMany(time);
   throw unauthorized('credentials_invalid', 'The user name or the password is wrong.');
 }

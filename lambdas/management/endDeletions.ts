@@ -7,14 +7,17 @@ import { saveWithFollowers } from './saveWithFollowers.ts';
 
 const restorableMs = 7 * dayMs;
 
-/** Lets all regions remove the data of this region's accounts that were deleted a week ago. Can be repeated. */
+/**
+ * Tells all regions to remove the data of this region's accounts that were deleted a week ago. Can be
+ * repeated.
+ */
 export async function endDeletions(): Promise<void> {
   for await (const account of accountsOf(settings.region, settings.region, undefined)) {
     const { deletedAt, version } = account;
     if (deletedAt === undefined || isRemoved(account)) continue;
     const time = now();
     const isOver = time - deletedAt >= restorableMs;
-    // If the clock was ahead at the deletion, the week begins now.
+    // The clock was ahead when the account was deleted, so the week begins now.
     if (!isOver && !isAhead(deletedAt, time)) continue;
     const change = isOver ? { stateBefore: undefined } : { deletedAt: time };
     await logAndContinue(saveWithFollowers({ ...account, ...change, version: version + 1 }, account));

@@ -11,14 +11,15 @@ import { tellRegion } from './store/accountChanges.ts';
 import { removeLanes, resumeAccount } from '../lane/accountLanes.ts';
 import { stopFiring } from '../schedule/firing.ts';
 
-/** Usual replication time between regions. If it takes longer, the notice is retried. */
+/** The usual replication time between regions. If replication takes longer, the notice is retried. */
 const replicationSeconds = 5;
 
 /**
- * Applies a changed account in this region, and tells the other regions of the notice. Can be repeated; does nothing for an
- * unchanged account.
+ * Applies the change of an account in this region, and notifies other regions. Can be repeated; does nothing
+ * for an unchanged account.
  *
- * @throws if it must be retried: something failed, a region did not answer, or the change has not arrived here
+ * @throws if it must be retried: something failed, a region did not answer, or the change has not arrived
+ * here
  */
 export async function followAccount({ accountId, others = [], version = 0 }: AccountChange): Promise<void> {
   const account = await loadAccount(accountId, true);

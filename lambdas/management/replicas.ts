@@ -1,4 +1,7 @@
-/** An account's row is written in its own region, which has the latest version. */
+/**
+ * Reads accounts from all regions. An account's row is written only in its own region, which has the latest
+ * version.
+ */
 import { setTimeout } from 'node:timers/promises';
 import { accountId } from './accountShapes.ts';
 import type { Account } from '../account/account.ts';
@@ -8,12 +11,15 @@ import { log } from '../aws/log.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 
-/** A row takes at most this long to reach another region, and usually a second. A request ends after 29 s. */
+/**
+ * A row reaches other regions after this time at the latest, usually after a second. A request times out
+ * after 29 s.
+ */
 const replicationMs = 10_000;
-/** Between two reads of a row that has not arrived yet. */
+/** The pause before a missing row is read again. */
 const pauseMs = 100;
 
-/** For an account that others are changing, or that has not reached its new region. */
+/** For an account that others keep changing, or that has not reached its new region. */
 export const busySentence = (id: string): string =>
   `The account ${quote(id)} is being changed by others; send the request again.`;
 
@@ -43,11 +49,12 @@ function ownAccount({ region, account }: Replica): Account {
 }
 
 /**
- * Finds an account in its own region, which may be any. Once it is found there, other regions are not waited for.
+ * Finds an account in its own region, without knowing which one that is. Once the account is found there,
+ * other regions are not waited for.
  *
- * @param otherwise `stale`: if the account's own region does not answer, or does not have the account in time, use the latest
- * version of another region
- * @returns undefined if no region has it
+ * @param otherwise `stale`: if the account's own region does not answer, or does not have the account in
+ * time, use the latest version of another region
+ * @returns undefined if no region has the account
  * @throws HttpError 503 if it may be in a region that does not answer
  */
 export async function findAccount(id: string, otherwise?: 'stale'): Promise<Account | undefined> {
@@ -68,7 +75,7 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
     );
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure === undefined && found.length === 0) return undefined;
-    // If no region failed, the account has just moved, and its row has not reached the new region.
+    // All regions answered, so the account has just moved, and its row has not reached the new region.
     if (failure !== undefined || now() > until) {
       const [latest] = found.sort((one, other) => other.version - one.version);
       if (otherwise === 'stale' && latest !== undefined) return latest;
@@ -79,7 +86,7 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
 }
 
 /**
- * @param otherwise as for {@link findAccount}
+ * @param otherwise see {@link findAccount}
  * @throws HttpError 404 or 503
  */
 export async function existingAccount(id: string, otherwise?: 'stale'): Promise<Account> {

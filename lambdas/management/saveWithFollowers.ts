@@ -5,19 +5,19 @@ import { tellRegion } from './store/accountChanges.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { answerOf } from './replicas.ts';
 
-/** Longer than an API request (29 s), so by then the change has been made or never will be. */
+/** Longer than an API request (29 s). By then the change has been made, or will never be. */
 const laterSeconds = 60;
 
 /**
- * Saves an account in its own region. If other regions must follow, that region is asked to tell them, with retries. It is
- * asked twice: before the save with a delay of a minute, in case this process dies right after the save; and after the save, so
- * that they follow at once.
+ * Saves an account in its own region. If other regions must follow, the account's region is asked to notify
+ * them, with retries. It is asked twice: before the save with a delay of a minute, in case this process dies
+ * right after the save; and after the save, so that they follow at once.
  *
- * @returns false, without a change, if another request changed the account since
+ * @returns false, without a change, if another request has changed the account since
  */
 export async function saveWithFollowers(after: Account, before: Account): Promise<boolean> {
   const { region } = before;
-  // Waiting messages may continue when the parallelism is raised.
+  // If the parallelism is raised, waiting messages may start.
   const isRaised = limitsOf(after).max_global_parallelism > limitsOf(before).max_global_parallelism;
   const isFollowed =
     isRaised ||
@@ -27,7 +27,7 @@ export async function saveWithFollowers(after: Account, before: Account): Promis
   const notice = { accountId: after.id, others: settings.regions.filter((other) => other !== region) };
   if (isFollowed) await answerOf(region, tellRegion(region, notice, laterSeconds));
   const isSaved = await answerOf(region, saveAccount(after, before));
-  // If this fails, the change is saved and the others follow a minute later.
+  // If this fails, the change is saved and the other regions follow a minute later.
   if (isSaved && isFollowed) await logAndContinue(tellRegion(region, notice, 0));
   return isSaved;
 }

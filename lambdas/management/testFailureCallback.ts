@@ -13,12 +13,12 @@ import type { Answer } from '../wire/answers.ts';
 import type { testedCallback } from '../wire/accountAnswers.ts';
 import { existingAccount } from './replicas.ts';
 
-/** The waiting function ends after 28 s. */
+/** The calling function is ended after 28 s. */
 const timeoutMs = 20 * secondMs;
 /** Bytes of the answer's body that are shown. */
 const shownBytes = 2_000;
 
-/** Never sent. */
+/** A message that is never sent, for the callback to report. */
 const failedMessage = (account: Account, time: number, callerIp: string): Message => ({
   messageId: newId('msg', time, account.shards),
   accountId: account.id,
@@ -36,10 +36,10 @@ const failedMessage = (account: Account, time: number, callerIp: string): Messag
 });
 
 /**
- * Calls the failure callback with an invented failure, like a delivery, and waits for its answer. Nothing is stored or retried.
- * The calling function is in no VPC even if deliveries are.
+ * Calls the failure callback with an invented failure, like a delivery, and waits for its answer. Nothing is
+ * stored or retried. The request does not come from a VPC, even if deliveries do.
  *
- * @throws HttpError 400 for an account without one, 404 or 503
+ * @throws HttpError 400 for an account without a failure callback, 404 or 503
  */
 export async function testFailureCallback(
   id: string,

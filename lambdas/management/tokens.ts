@@ -1,4 +1,7 @@
-/** The account's row has the ids of the valid named tokens, and each token's own row the rest. */
+/**
+ * Named tokens. An account's row has the ids of its valid tokens. Each token has a separate row with its
+ * other fields.
+ */
 import { operator } from '../audit/audited.ts';
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
@@ -62,11 +65,15 @@ const tokensOf = async ({ id, region, tokenIds = [] }: Account): Promise<readonl
   return all.flatMap((token) => token ?? []);
 };
 
-/** Newest first, without their secrets. @throws HttpError 503 */
+/**
+ * Lists tokens, newest first, without their secrets.
+ *
+ * @throws HttpError 503
+ */
 export const listOwnTokens = async (account: Account): Promise<Answer<typeof answers.namedTokens>> =>
   (await tokensOf(account)).map((token) => recordOf(token, account)).reverse();
 
-/** For the operator. @throws HttpError 404 or 503 */
+/** Called by the operator. @throws HttpError 404 or 503 */
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
@@ -76,7 +83,7 @@ interface Maker {
 }
 type MadeToken = Answer<typeof answers.madeToken>;
 
-/** For the operator. @throws HttpError 400, 404, 412 or 503; nothing is changed then */
+/** Called by the operator. @throws HttpError 400, 404, 412 or 503 */
 export async function createToken(id: string, body: Uint8Array, address?: string): Promise<MadeToken> {
   const asked = readToken(body, 'operator');
   const account = await liveAccount(id);
@@ -86,7 +93,7 @@ export async function createToken(id: string, body: Uint8Array, address?: string
   return auditedIn(account, entry, () => makeToken(account, token, () => liveAccount(id)));
 }
 
-/** For an account that this region serves. */
+/** Checks that this region still serves the account. */
 const sameAccount =
   ({ id }: Account): Reload =>
   async () => {
@@ -95,7 +102,7 @@ const sameAccount =
     return account;
   };
 
-/** For the account itself. @throws HttpError 400, 401, 412 or 503; nothing is changed then */
+/** Called by the account. @throws HttpError 400, 401, 412 or 503 */
 export async function createOwnToken({ account, named }: Maker, body: Uint8Array): Promise<MadeToken> {
   const token = newToken(account, readToken(body, 'account', named?.endsAt), named?.id ?? 'token');
   return makeToken(account, token, sameAccount(account));
@@ -112,15 +119,15 @@ const newToken = ({ id }: Account, asked: AskedToken, maker: string): NamedToken
 type Reload = () => Promise<Account>;
 
 /**
- * The token's row is written first and expires after a day. It is kept once the account's row has the token's id. So if this
- * dies, no unknown token stays.
+ * Makes a token. Its row is written first, to expire after a day; the expiry is removed when the account's
+ * row has the token's id. So if the process dies, no unused row is left.
  */
 async function makeToken(first: Account, token: NamedToken, reload: Reload): Promise<MadeToken> {
   await answerOf(first.region, saveNamedToken(token, first.region, now() + dayMs));
   const account = await changeTokens(
     first,
     async (before) => {
-      // Tokens that ended long ago or were never finished no longer have a row.
+      // Ids of tokens without a row are dropped: these expired long ago or were never finished.
       const known = (await tokensOf(before)).map(({ id }) => id).filter((id) => id !== token.id);
       if (known.length >= mostNamedTokens) {
         throw overLimit(
@@ -138,7 +145,7 @@ async function makeToken(first: Account, token: NamedToken, reload: Reload): Pro
   return { ...recordOf(token), token: namedTokenOf(await masterSecret(), account, token.id) };
 }
 
-/** For the operator. The token is refused as soon as this has answered. @throws HttpError 404 or 503 */
+/** Called by the operator. The token is refused from this answer on. @throws HttpError 404 or 503 */
 export async function revokeToken(id: string, tokenId: string, address?: string): Promise<TokenRecord> {
   const account = await liveAccount(id);
   const token = await tokenOf(account, tokenId);
@@ -150,7 +157,7 @@ export async function revokeToken(id: string, tokenId: string, address?: string)
   return recordOf(token);
 }
 
-/** For the account itself. @throws HttpError 403 for a full token; 404 or 503 */
+/** Called by the account. @throws HttpError 403 for a full token; 404 or 503 */
 export async function revokeOwnToken(account: Account, tokenId: string): Promise<TokenRecord> {
   const token = await tokenOf(account, tokenId);
   if (token?.scope === 'full') {
@@ -167,15 +174,18 @@ export async function revokeOwnToken(account: Account, tokenId: string): Promise
 const noToken = (tokenId: string): HttpError =>
   notFound('token_not_found', `The account has no token ${quote(tokenId)}.`);
 
-/** @returns undefined if a request that died has removed the token's row. @throws HttpError 404 or 503 */
+/**
+ * @returns undefined if a request that died had removed the token's row
+ * @throws HttpError 404 or 503
+ */
 function tokenOf({ id, region, tokenIds = [] }: Account, tokenId: string): Promise<NamedToken | undefined> {
   if (!tokenIds.includes(tokenId)) throw noToken(tokenId);
   return answerOf(region, loadNamedToken(id, tokenId, region));
 }
 
 /**
- * Removes a token and those that it made, which make no others. Their rows are deleted first, so a repeated request can finish
- * the work of one that died.
+ * Removes a token and the tokens that it made, which cannot make others. Their rows are deleted first, so
+ * that a repeated request can finish if this one dies.
  */
 async function removeToken(account: Account, tokenId: string, reload: Reload): Promise<void> {
   const isRemoved = ({ id, maker }: NamedToken): boolean => id === tokenId || maker === tokenId;
@@ -191,7 +201,11 @@ async function removeToken(account: Account, tokenId: string, reload: Reload): P
   );
 }
 
-/** Gives a token another secret. Its id, rights and end stay. @throws HttpError 400, 404 or 503 */
+/**
+ * Gives a token another secret. Its id, rights and expiry stay.
+ *
+ * @throws HttpError 400, 404 or 503
+ */
 async function rotate(account: Account, tokenId: string, body: Uint8Array, reload: Reload): Promise<Rotated> {
   const { overlap, overlapMs } = readOverlap(body);
   const token = await tokenOf(account, tokenId);
@@ -209,7 +223,7 @@ interface Rotated {
   readonly changes: Changes;
 }
 
-/** For the operator. @throws HttpError 400, 404 or 503 */
+/** Called by the operator. @throws HttpError 400, 404 or 503 */
 export async function rotateToken(
   id: string,
   tokenId: string,
@@ -227,8 +241,8 @@ export async function rotateToken(
 }
 
 /**
- * For the account itself. A named token rotates only those that it made, because it must not know a secret that stays valid when
- * it is revoked.
+ * Called by the account. A named token can rotate only tokens that it made; otherwise it would learn a secret
+ * that stays valid when it is revoked itself.
  *
  * @throws HttpError 400, 403, 404 or 503
  */
@@ -247,7 +261,7 @@ export async function rotateOwnToken(
   return rotate(account, tokenId, body, sameAccount(account));
 }
 
-/** @param read the account as this request read it */
+/** @param read the account as this request has read it */
 const changeTokens = (
   read: Account,
   changed: (before: Account) => readonly string[] | Promise<readonly string[]>,

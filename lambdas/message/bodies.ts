@@ -1,7 +1,7 @@
 /**
- * Stores bodies: up to 1 KB in the message's row, compressed if that helps; up to 9 KB in a separate row, which lists do not
- * read; larger ones in the bucket. DynamoDB bills a write by the kilobyte, S3 by the request: S3 is cheaper from about 9 KB,
- * and necessary from 400 KB.
+ * Stores bodies: up to 1 KB in the message's row, compressed if that helps; up to 9 KB in a separate row,
+ * which lists do not read; larger bodies in the bucket. DynamoDB bills writes by the kilobyte, S3 by the
+ * request. S3 is cheaper from about 9 KB, and necessary from 400 KB.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
@@ -19,13 +19,12 @@ import type { StoredBody } from './message.ts';
 import { bytes } from '../table/attributes.ts';
 import { remove } from '../aws/writes.ts';
 
-/** Bytes of the largest stored body in its message's row. A larger one would cost a second write unit. */
+/** The largest stored body in its message's row, in bytes. A larger one would cost a second write unit. */
 const largestHere = 1_024;
-/** Bytes of the largest stored body in a separate row. */
 export const largestRow = 9 * 1_024;
-/** Up to these bytes, a body fits into its row's first kilobyte uncompressed. */
+/** A body of at most this many bytes fits into the first kilobyte of its row without compression. */
 const worthDeflating = 512;
-/** Above these bytes, compressing would hardly make a body fit into a row. */
+/** Above these bytes, compression would hardly make a body fit into a row. */
 const largestTried = 8 * largestRow;
 
 let opened: Promise<BodyBucket> | undefined;
@@ -38,10 +37,10 @@ async function openBucket(): Promise<BodyBucket> {
   return module.openBucket(settings.bodiesBucket, prepareClient);
 }
 
-/** Kept until it is deleted: `kept/` has no lifecycle rule. */
+/** The key of an object that has no lifecycle rule, and is kept until it is deleted. */
 const keptKey = (messageId: string, accountId: string): string => `kept/${accountId}/${messageId}`;
 
-/** An object's key begins with its lifetime class, for lifecycle rules. */
+/** An object's key begins with its lifetime in days, for lifecycle rules. */
 function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
   if (lifetimeMs === Infinity) return keptKey(messageId, accountId);
   const days = bodyLifetimesDays.find((known) => known * dayMs >= lifetimeMs);
@@ -57,16 +56,15 @@ function packed(body: Uint8Array): { readonly bytes: Uint8Array; readonly deflat
   return { bytes: body, deflated: false };
 }
 
-/** In a separate partition, which lists do not read. */
+/** A body's row is in a separate partition, which lists do not read. */
 const rowKey = (messageId: string): { readonly shard: string; readonly id: string } => ({
   shard: `body#${messageId}`,
   id: messageId,
 });
 
 /**
- * @param now Unix milliseconds
- * @param expiresAt Unix milliseconds; Infinity to keep it until it is deleted
- * @param mostHere bytes of the largest stored body that stays in its message's row
+ * @param expiresAt Unix milliseconds; Infinity to keep the body until it is deleted
+ * @param mostHere the largest stored body that stays in its message's row, in bytes
  */
 export async function storeBody(
   { accountId, messageId, expiresAt }: { accountId: string; messageId: string; expiresAt: number },
@@ -90,7 +88,7 @@ export async function storeBody(
 const unpack = (packedBytes: Uint8Array, deflated: boolean): Uint8Array =>
   deflated ? inflateRawSync(packedBytes) : packedBytes;
 
-/** The most bytes of a loaded body: only the bucket has very large ones. */
+/** The most bytes that loading a body can take. Only bodies in the bucket are very large. */
 export const mostBytesOf = ({ at }: StoredBody): number =>
   at === 'bucket' ? limitTable.max_message_size.most : largestTried;
 
@@ -139,10 +137,7 @@ export async function eachBody(
   });
 }
 
-/**
- * @param now Unix milliseconds
- * @returns its new place
- */
+/** @returns the body's new place */
 export async function extendBody(
   message: { accountId: string; messageId: string; expiresAt: number },
   stored: StoredBody,
@@ -150,7 +145,7 @@ export async function extendBody(
 ): Promise<StoredBody> {
   if (stored.at === 'here') return stored;
   const body = await loadBody(message.messageId, stored);
-  // A row is overwritten; an object is copied to a key of a longer class.
+  // Stored again: a row is overwritten, and an object gets a key with a longer lifetime.
   return storeBody(message, body, now);
 }
 
@@ -167,7 +162,7 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
   }
 }
 
-/** Deletes a body in an unknown place, because nothing refers to it. */
+/** Deletes a body that no row refers to, so that its place is unknown. */
 export async function deleteLostBody(messageId: string, accountId: string): Promise<void> {
   await remove(settings.messagesTable, rowKey(messageId));
   await (await bucket()).delete(keptKey(messageId, accountId));

@@ -1,6 +1,6 @@
 /**
- * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that a repeated attempt
- * makes no others.
+ * Ids of the messages and dead letters that an attempt causes. They are derived from the attempt, so that a
+ * repeated attempt makes the same.
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
@@ -26,15 +26,16 @@ export type Callbacks = readonly {
 }[];
 
 /**
- * Each attempt goes to the callback; a failed last one also to the failure callback, or the account's. A call of a workflow's
- * step reports only its last attempt.
+ * Each attempt is reported to the callback. If the last one fails, it is also reported to the failure
+ * callback, or the account's. A call of a workflow's step reports only its last attempt.
  */
 export function callbacksOf({ history, attempt }: Followed): Callbacks {
   const { message } = history;
   if (attempt.state === 'CANCELED') return [];
-  // The endpoint waits for the call's end.
+  // The endpoint waits for the call's last answer.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
-  // A second worker of the attempt must not overwrite the recorded callback.
+  // The outcome is part of the id. Otherwise a second worker of the attempt could overwrite the recorded
+  // callback.
   const outcome = `${attempt.state} ${attempt.response.status}`;
   const idFor = (kind: string): string =>
     derivedId(

@@ -23,7 +23,7 @@ import {
   type MessageKey,
 } from './rows.ts';
 
-/** From the end of an attempt's timeout until it is surely recorded. */
+/** An attempt is surely recorded this long after its timeout. */
 export const recordMs = minuteMs;
 
 export interface MessageHistory {
@@ -31,21 +31,25 @@ export interface MessageHistory {
   readonly body: StoredBody;
   /** By number. */
   readonly attempts: readonly Attempt[];
-  /** The open attempt: answered 202 and not recorded. */
+  /** The attempt that was answered with 202 and is not recorded yet. */
   readonly open: OpenAttempt | undefined;
-  /** An end from outside: no further attempt is made. */
+  /** Set if the message was cancelled, or not accepted after all. No further attempt is made then. */
   readonly end: End | undefined;
-  /** When it ended, Unix milliseconds, if it did. */
+  /** When the message was cancelled. */
   readonly endedAt: number | undefined;
 }
 
 interface MessageRows {
   readonly own: Row;
-  /** The rows after its own: attempts by number, then the end. */
+  /** The rows that follow the message's own: attempts by number, then the end. */
   readonly following: readonly Row[];
 }
 
-/** Strongly consistent. Returns undefined if the message's own row is missing. */
+/**
+ * Reads a message's rows, strongly consistent.
+ *
+ * @returns undefined if the message's own row is missing
+ */
 export async function loadMessageRows(key: MessageKey): Promise<MessageRows | undefined> {
   const { messageId } = key;
   if (!isId('msg', messageId)) return undefined;
@@ -71,7 +75,10 @@ export function endIn({ following }: MessageRows): End | undefined {
   return ended && endOf(ended);
 }
 
-/** Whether a message was cancelled or failed permanently. An attempt in flight may have delivered a cancelled one. */
+/**
+ * Whether a message was cancelled or failed permanently. If it was cancelled, an attempt in flight may have
+ * delivered it.
+ */
 export async function endedUndelivered(key: MessageKey): Promise<boolean> {
   const rows = await loadMessageRows(key);
   if (rows === undefined) return false;
@@ -103,16 +110,20 @@ export const unrecorded = (
   attempts: readonly Pick<Attempt, 'number'>[],
 ): OpenAttempt | undefined => (attempts.some(({ number }) => number === open?.number) ? undefined : open);
 
-/** Whether a message has ended since; cheaper than reading its history. */
+/** Whether a message has ended since it was read. Cheaper than reading its history. */
 export async function isEnded(key: MessageKey): Promise<boolean> {
   return (await getRow(settings.messagesTable, keyOf(key, endId(key.messageId)), true)) !== undefined;
 }
 
-/** Whether the log says that an attempt waits for its host. */
+/** Whether the log shows that an attempt waits for its host. */
 export const isHeldBack = async (key: MessageKey, attempt: number): Promise<boolean> =>
   (await getRow(settings.messagesTable, keyOf(key, heldId(key.messageId, attempt)), false)) !== undefined;
 
-/** Finds a body's place; cheaper than the history. Returns undefined without a message. */
+/**
+ * Finds where a body is stored. Cheaper than the history.
+ *
+ * @returns undefined if there is no message
+ */
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
   const row = await getRow(settings.messagesTable, keyOf(key), true);
   return row && storedBody.parse(row['body']);
@@ -121,19 +132,19 @@ export async function loadStoredBody(key: MessageKey): Promise<StoredBody | unde
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 
-/** An attempt in the table, with everything its consequences need. */
+/** A recorded attempt, with everything that its consequences need. */
 export interface RecordedAttempt {
-  /** Read before the attempt, or after a redelivery. */
+  /** As read before the attempt, or after a redelivery. */
   readonly history: MessageHistory;
   readonly account: Account;
   readonly attempt: Attempt;
-  /** Whether another job has probably continued from it. */
+  /** Whether another job has probably done the work that follows already. */
   readonly isFollowUp?: true;
 }
 
 /**
- * Returns when the job of an attempt that follows from a record is due, Unix milliseconds. A follow-up's job is due when the
- * attempt of the first job, if there is one, is surely recorded: the attempt must not be made twice at once.
+ * When to send the job of an attempt that follows from a record. A follow-up sends it late, when an attempt
+ * by the first job must be recorded, so that the attempt is not made twice at the same time.
  */
 export const followsAt = (
   { isFollowUp }: Pick<RecordedAttempt, 'isFollowUp'>,
@@ -143,6 +154,6 @@ export const followsAt = (
 
 export interface MadeAttempt extends RecordedAttempt {
   readonly body: Uint8Array;
-  /** The whole response; the record truncates its body. */
+  /** The whole response. Its body is truncated in the record. */
   readonly response: DestinationResponse;
 }

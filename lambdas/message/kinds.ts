@@ -1,6 +1,7 @@
 /**
- * Plain messages and callbacks are delivered as stored. A run's messages are made from the run's journal when they are sent,
- * and then the run continues. Lanes and deliveries use that kind through this interface; the worker plugs it in.
+ * Ordinary messages and callbacks are delivered as stored. A run's messages are made from the run's journal
+ * when they are sent, and then the run continues. Lanes and deliveries use workflows through this interface;
+ * the worker plugs them in.
  */
 import type { Account } from '../account/account.ts';
 import type { DestinationResponse } from '../destination/response.ts';
@@ -9,7 +10,7 @@ import type { MadeAttempt, RecordedAttempt } from './history.ts';
 import type { Attempt, Message, WorkflowPart } from './message.ts';
 
 export interface OpenedDelivery {
-  /** With all headers of its kind. */
+  /** The message, with all headers. */
   readonly message: Message;
   readonly body: Uint8Array;
   /**
@@ -18,7 +19,7 @@ export interface OpenedDelivery {
    * @param maxBytes the account's largest message
    */
   readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
-  /** Frees the body's memory after sending. A second call does nothing. */
+  /** Frees the memory of the body after it was sent. A second call does nothing. */
   readonly release: () => void;
 }
 
@@ -26,7 +27,7 @@ export interface CallbackDetails {
   readonly message: Message;
   readonly body: Uint8Array;
   readonly response: DestinationResponse;
-  /** Retries before this attempt. */
+  /** How many retries were made before this attempt. */
   readonly retried: number;
   readonly dlqId?: string | undefined;
 }
@@ -37,13 +38,13 @@ export interface KindOfCallback {
   readonly bodyOf: (details: CallbackDetails, maxBytes: number) => Uint8Array;
 }
 
-/** The kind of a run's messages. All functions may be repeated. */
+/** A kind of message: that of a run. Each function may be called again for the same message. */
 export interface MessageKind {
   /**
-   * Makes a message ready to send. Call it right before sending.
+   * Prepares a message right before it is sent.
    *
-   * @param body the message's own
-   * @returns undefined to drop the message; `later` if there is no memory for its body now
+   * @param body as it is stored
+   * @returns undefined to drop the message; `later` if there is not enough memory for its body now
    */
   readonly open: (
     message: Message,
@@ -52,13 +53,13 @@ export interface MessageKind {
   ) => Promise<OpenedDelivery | 'later' | undefined>;
   /** Ends the step or run of a dropped message. */
   readonly drop: (message: Message, part: WorkflowPart, account: Account) => Promise<void>;
-  /** Before an attempt is recorded, stores the messages that need its whole response. */
+  /** Stores the messages that contain the whole response, before the attempt is recorded. */
   readonly store: (made: MadeAttempt, part: WorkflowPart) => Promise<void>;
   readonly release: (recorded: RecordedAttempt, part: WorkflowPart) => Promise<void>;
   readonly callback: (part: WorkflowPart) => KindOfCallback;
-  /** Whether an answer shows that the destination ignores the failure that a message reports. */
+  /** Whether the answer to a failure callback shows that the endpoint ignores it. */
   readonly isUntold: (message: Message, part: WorkflowPart, response: DestinationResponse) => boolean;
-  /** Ends the step or run of a message that was given up. */
+  /** Ends the step or run of a message that is given up. */
   readonly giveUp: (message: Message, part: WorkflowPart, why: 'deaths' | 'faults') => Promise<void>;
   /** Extends the lifetime of a message's rows. @param expiresAt Unix milliseconds */
   readonly extend: (message: Message, part: WorkflowPart, expiresAt: number) => Promise<void>;
@@ -77,8 +78,8 @@ interface OwnKind {
 }
 
 /**
- * @returns undefined for a plain message
- * @throws Error if no worker plugged it in
+ * @returns undefined for an ordinary message
+ * @throws Error if no worker plugged in workflows
  */
 export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Promise<OwnKind | undefined> {
   if (part === undefined) return undefined;
@@ -86,23 +87,22 @@ export async function kindOf({ workflow: part }: Pick<Message, 'workflow'>): Pro
   return { kind: await loadRuns(), part };
 }
 
-/** Not if the endpoint was added later. May be repeated. */
+/** Removes an endpoint from its URL group, unless it was added after the message. May be repeated. */
 export type RemoveEndpoint = (message: Message, attempt: Attempt) => Promise<void>;
 
 export interface GroupHooks {
   readonly removeEndpoint: RemoveEndpoint;
-  /** An endpoint's signature, at most a minute old. */
+  /** The signature of an endpoint, at most a minute old. */
   readonly latestSignature: (message: Message, known: MessageSignature) => Promise<EndpointSignature>;
 }
 
 let loadGroups: (() => Promise<GroupHooks>) | undefined;
 
-/** @param load called on each use, which is rare */
 export function plugInGroups(load: () => Promise<GroupHooks>): void {
   loadGroups = load;
 }
 
-/** @throws Error if no worker plugged them in */
+/** @throws Error if no worker plugged in URL groups */
 export function groupHooks(): Promise<GroupHooks> {
   if (loadGroups === undefined) throw new Error('No hooks for URL groups are plugged in.');
   return loadGroups();

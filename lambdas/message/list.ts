@@ -29,7 +29,7 @@ import {
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
-  /** Cheaper than parsing a whole row of a list. */
+  /** Reads texts of a row without parsing all of it. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
@@ -37,17 +37,17 @@ export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
   readonly open: OpenAttempt | undefined;
-  /** When an end from outside happened, Unix milliseconds, if it did. */
+  /** When the message was cancelled. */
   readonly endedAt: number | undefined;
-  /** Whether it belongs to a run; cheaper than parsing the message. */
+  /** Whether it belongs to a run, without parsing the message. */
   readonly isOfRun: boolean;
 }
 
 /**
- * Reads the own rows of an account's messages, eventually consistent, at half the cost.
+ * Reads the rows of an account's messages, eventually consistent, at half the cost.
  *
- * @param messageIds without repetitions
- * @returns by id, without expired rows
+ * @param messageIds no id twice
+ * @returns by id; expired rows are missing
  */
 export async function loadMessages(
   accountId: string,
@@ -64,10 +64,10 @@ export async function loadMessages(
 }
 
 /**
- * Finds messages by text in their bodies, as UTF-8 bytes. Redacted and expired bodies never match.
+ * Finds messages by texts in their bodies, as UTF-8. Redacted and expired bodies never match.
  *
- * @param messageIds without repetitions
- * @param texts any may match
+ * @param messageIds no id twice
+ * @param texts one of them must match
  */
 export async function findInBodies(
   accountId: string,
@@ -98,7 +98,7 @@ export async function findInBodies(
   return found;
 }
 
-/** Strongly consistent. */
+/** Finds which messages are stored, strongly consistent. */
 export async function storedMessages(keys: readonly MessageKey[]): Promise<ReadonlySet<string>> {
   const reading = { ...projectionOf(['shard', 'id']), ConsistentRead: true };
   const rows = await getRows(
@@ -109,7 +109,11 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
   return new Set(rows.map(messageIdOf));
 }
 
-/** Reads the answers to attempts, eventually consistent. @returns by the message's id */
+/**
+ * Reads the answers to attempts, eventually consistent.
+ *
+ * @returns by message id
+ */
 export async function loadAnswers(
   accountId: string,
   attempts: readonly (readonly [messageId: string, attempt: number])[],
@@ -136,16 +140,18 @@ const statusAttributes = [
   'response.status',
 ];
 
-/** The rows with a message's status come before its own if newest first, otherwise after it. */
+/**
+ * Lists messages with their attempts. If newest first, the rows with a message's status come before its own.
+ */
 export async function* listMessages(
   shard: string,
   range: Range,
-  /** More attributes of attempts. */
+  /** @param more attributes of attempts to read */
   more: readonly string[] = [],
 ): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
   const isEarliestFirst = range.order === 'earliestFirst';
-  // DynamoDB refuses empty ranges.
+  // DynamoDB refuses a range whose end is before its beginning.
   if (bounds.first > bounds.last) return;
   const items = queryItems({
     TableName: settings.messagesTable,
@@ -165,7 +171,7 @@ export async function* listMessages(
     const listed = new ListedItem(item);
     const [id = ''] = listed.textsOf('id');
     const messageId = id.replace(/~.*$/, '');
-    // A message's own row may be gone: its other rows are not the next message's.
+    // The row of a message may be gone. Its other rows must not be taken for the next message's.
     if (recorded.id !== messageId) {
       if (isEarliestFirst && isWhole()) yield recorded;
       recorded = new Recorded(messageId);

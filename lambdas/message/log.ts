@@ -36,9 +36,9 @@ import {
 import type { AttemptOutline } from './status.ts';
 
 /**
- * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
- * out after 13 s each, and after the index's delay. After this time new records before that place are not expected. Younger
- * records are counted again each time.
+ * A record's place in the log is when its attempt ended. It is written later: after up to four AWS calls,
+ * which time out after 13 s each, and appears with the index's delay. After this time no new records before
+ * that place are expected. Younger records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
 
@@ -47,11 +47,11 @@ export interface LogRow extends Ordered {
   readonly subject: LogSubject;
   readonly attempt: Attempt | undefined;
   readonly held: number | undefined;
-  /** The attempt that was left open. */
+  /** The attempt, if the row says that it was left open. */
   readonly open: OpenAttempt | undefined;
-  /** The attempt without its answer's body. */
+  /** The attempt, without the body of its answer. */
   readonly outline?: AttemptOutline | undefined;
-  /** Does not parse the whole row. */
+  /** Reads texts of a row without parsing all of it. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
@@ -110,10 +110,11 @@ async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
   for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
-/** Lists the records that are not prompt. */
+/** Lists the records that are in the index: all that are not prompt. */
 export async function* listLate(shard: string, range: Range): AsyncGenerator<LogRow> {
   const { first, last } = momentsOf(range);
-  // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
+  // DynamoDB refuses a range whose end is before its beginning: a cursor may be before the first requested
+  // time.
   if (first > last) return;
   const rows = queryItems({
     TableName: settings.messagesTable,
@@ -140,7 +141,7 @@ export interface Mark extends Ordered {
 
 export const isMark = (row: object): row is Mark => 'isMark' in row;
 
-/** The messages whose prompt records may have such times. */
+/** Reads the messages whose prompt records can have times in the range. */
 export const promptQuery = (shard: string, first: number, last: number): QueryCommandInput => {
   const bounds = idBounds('msg', { fromDate: first - promptMs, toDate: last });
   return {
@@ -156,13 +157,13 @@ export const promptQuery = (shard: string, first: number, last: number): QueryCo
   };
 };
 
-/** When the last message of a page was accepted, Unix milliseconds; undefined on the last page. */
+/** When the last message of a page was accepted; undefined on the last page. */
 export function readTo({ LastEvaluatedKey: key }: QueryCommandOutput): number | undefined {
   const id = key?.['id']?.S;
   return id === undefined ? undefined : timeOfId(id.replace(/~.*$/, ''));
 }
 
-/** Lists the prompt records. Messages are read as they were accepted, and their records sorted. */
+/** Lists prompt records. Messages are read in the order of acceptance, and their records are sorted. */
 export async function* listPrompt(shard: string, range: Range): AsyncGenerator<LogRow | Mark> {
   const { first, last } = momentsOf(range);
   if (first > last) return;
@@ -174,7 +175,7 @@ export async function* listPrompt(shard: string, range: Range): AsyncGenerator<L
     waiting.push(...rows.filter((row) => row.time >= first && row.time <= last && isBehind(row, range)));
     waiting.sort(byOrder(range.order));
     const read = readTo(page);
-    // After it come all records that later messages may have.
+    // Every record of a later message comes after this time.
     const mark: Mark | undefined =
       read === undefined
         ? undefined
@@ -188,7 +189,7 @@ export async function* listPrompt(shard: string, range: Range): AsyncGenerator<L
   }
 }
 
-/** In the range's order, with the message itself as the oldest. */
+/** Lists the log of one message in the range's order. The message's own entry is the oldest. */
 export async function* listHistory(
   accountId: string,
   messageId: string,

@@ -14,7 +14,7 @@ import { settingsRecord } from './records.ts';
 export type LogEntry = Answer<typeof answers.logEntry>;
 
 function entry(subject: LogSubject, state: LogState, time: number, more: Partial<LogEntry> = {}): LogEntry {
-  // The label shows it already.
+  // The label already shows it.
   const { labels, callerIp, isAlarm: _, ...rest } = subject;
   return {
     time,
@@ -28,7 +28,7 @@ function entry(subject: LogSubject, state: LogState, time: number, more: Partial
   };
 }
 
-/** @param time when the message's id was made, Unix milliseconds: its place in the log */
+/** @param time when the message's id was made: the entry's place in the log */
 export const createdEntry = (message: Message, time: number): LogEntry =>
   entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
 
@@ -38,13 +38,11 @@ export const heldEntry = (subject: LogSubject, attempt: number, at: number): Log
 export const openEntry = (subject: LogSubject, { number, startedAt }: OpenAttempt): LogEntry =>
   entry(subject, 'ACTIVE', startedAt, { retried: number });
 
-/** Newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
   entry(subject, 'CANCELED', at),
   entry(subject, 'CANCEL_REQUESTED', at),
 ];
 
-/** Newest first. */
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const { completedBy, comment } = attempt;
@@ -57,7 +55,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     completedBy,
     comment,
   };
-  // An attempt that was open got this entry when it was left open.
+  // If the attempt was open, this entry was written when it was left open.
   const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
     return [entry(subject, 'DELIVERED', recordedAt, answer), ...active];
@@ -109,7 +107,7 @@ export const filterable = (message: Message): Filterable => ({
   kind: kindOf(message),
 });
 
-/** Few messages of a list are parsed whole, because some attributes must match first. */
+/** Checks attributes that can be read without parsing first, because most messages do not match. */
 export const matchesFilter = (filter: Filter, listed: Pick<LoggedMessage, 'message' | 'textsOf'>): boolean =>
   filter.values.size === 0 ||
   (mayMatch(filter, (name) => listed.textsOf?.(name)) && matches(filter, filterable(listed.message)));

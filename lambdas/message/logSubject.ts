@@ -1,7 +1,7 @@
 import type { LogSubject, Message } from './message.ts';
 import { shownUrl, shownWebhook } from '../shared/urlCredentials.ts';
 
-/** Alarms go to webhooks. */
+/** Only the origin of an alarm's URL is shown: alarms go to webhooks, whose path may be a key. */
 export const shownUrlOf = ({ url, isAlarm }: Pick<Message, 'url' | 'isAlarm'>): string =>
   isAlarm === true ? shownWebhook(url) : shownUrl(url);
 

@@ -11,7 +11,7 @@ const optionalText = z.optional(z.string());
 
 export const storedBody = z.union([
   z.object({ at: z.literal('here'), bytes, deflated: z.boolean() }),
-  /** `id` is the body row's; the message's by default. */
+  /** `id` is the id of the body's row; by default that of the message. */
   z.object({ at: z.literal('row'), deflated: z.boolean(), id: optionalText }),
   z.object({ at: z.literal('bucket'), key: z.string() }),
 ]);
@@ -32,21 +32,24 @@ const origin = z.object({
   scheduleId: optionalText,
 });
 
-/** Retries of dead letters, repeated publishes and callbacks make related messages. */
+/** Messages that were made from others: retries of dead letters, repeated publishes and callbacks. */
 const lineage = z.object({
-  /** The message that it was made from. */
+  /** The message from which this one was made. */
   retriedFrom: optionalText,
   /** The first message in the chain. */
   originMessageId: optionalText,
-  /** The last message made from this one. */
+  /** The last message that was made from this one. */
   retriedAs: optionalText,
-  /** The message that this callback reports. A failed callback does not cause the account's failure callback. */
+  /**
+   * For a callback: the message that it reports. A failed callback is not reported to the account's failure
+   * callback.
+   */
   callbackOf: optionalText,
 });
 
 export const callbackSettings = z.object({
   ...deliverySettings.shape,
-  /** Delay after the attempt that it reports. */
+  /** The delay after the attempt that the callback reports. */
   delayMs: z.number(),
 });
 export type CallbackSettings = Readable<z.infer<typeof callbackSettings>>;
@@ -64,11 +67,11 @@ export type WorkflowRole = (typeof workflowRoles)[number];
 const workflowPart = z.object({
   role: z.enum(workflowRoles),
   runId: z.string(),
-  /** When the run started, Unix milliseconds. */
+  /** When the run started. */
   createdAt: z.number(),
   /** The place of the run's start in its journal. */
   startSeq: z.number(),
-  /** The run's dead letter; only in a failure request. */
+  /** For a failure callback: the run's dead letter. */
   dlqId: optionalText,
 });
 export type WorkflowPart = Readable<z.infer<typeof workflowPart>>;
@@ -79,34 +82,36 @@ export const message = z.object({
   ...lineage.shape,
   messageId: z.string(),
   accountId: z.string(),
-  /** The header prefix of its dialect. */
+  /** The header prefix of the message's dialect. */
   prefix: z.string(),
-  /** Unix milliseconds. */
   createdAt: z.number(),
-  /** Not delivered before this, Unix milliseconds. */
+  /** The message is not delivered before this. */
   notBefore: z.number(),
   callerIp: z.string(),
   gone: storedGone,
-  /** A change, with the changed due times of retries by number, Unix milliseconds. */
+  /** The last change, with the due times of the changed retries by number. */
   change: z.optional(z.object({ id: z.string(), dueAt: z.record(z.string(), z.number()) })),
-  /** Its quiet period, and its version there: see `debounce/period.ts`. */
+  /** The message's quiet period, and its version in it: see `debounce/period.ts`. */
   debounce: z.optional(z.object({ key: z.string(), version: z.number(), firstDueAt: z.number() })),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
-  /** For a callback: the slot that the message that it reports keeps in its queue until its callbacks are over. */
+  /** For a callback: the queue's slot that its message keeps until its callbacks are over. */
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
   workflow: z.optional(workflowPart),
-  /** Whether it reports an alarm of its account. Alarms do not count its attempts or its dead letter. */
+  /** Whether the message reports an alarm of its account. Alarms do not count such messages. */
   isAlarm: z.optional(z.literal(true)),
-  /** The signature of its URL group's endpoint, besides the service's. */
+  /** The signature of the URL group's endpoint, in addition to the service's. */
   endpointSignature: z.optional(messageSignature),
-  /** When its row may expire, Unix milliseconds. */
+  /** When its row may expire. */
   expiresAt: z.number(),
 });
 export type Message = Readable<z.infer<typeof message>>;
 export type QueueSlot = NonNullable<Message['slotOf']>;
 
-/** The fields that a message's other rows repeat, to filter the log. Its URL has no `user:password`. */
+/**
+ * The fields that are repeated in a message's other rows, so that the log can be filtered. The URL has no
+ * `user:password`.
+ */
 export const logSubject = z.object({
   ...origin.shape,
   messageId: z.string(),
@@ -117,19 +122,18 @@ export const logSubject = z.object({
   flowControlKey: optionalText,
   retriedFrom: optionalText,
   isAlarm: z.optional(z.literal(true)),
-  /** Unix milliseconds. */
   createdAt: z.number(),
 });
 export type LogSubject = Readable<z.infer<typeof logSubject>>;
 
 /**
- * DELIVERED: success. RETRY: failure, with another attempt to follow. FAILED: failure of the last attempt. CANCELED: failure of
- * a message cancelled in between.
+ * DELIVERED: success. RETRY: failure; another attempt follows. FAILED: failure of the last attempt. CANCELED:
+ * failure after the message was cancelled.
  */
 export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'] as const;
 export type AttemptState = (typeof attemptStates)[number];
 
-/** A kept answer. Without one, `status` is 0 and `error` says why. */
+/** The part of an answer that is stored. Without an answer, `status` is 0 and `error` says why. */
 export const keptResponse = z.object({
   status: z.number(),
   error: optionalText,
@@ -145,37 +149,44 @@ export const attempt = z.object({
   /** 0 for the first delivery, n for the nth retry. */
   number: z.number(),
   state: z.enum(attemptStates),
-  /** Unix milliseconds. */
   startedAt: z.number(),
-  /** Unix milliseconds. */
   recordedAt: z.number(),
-  /** When the next attempt is due, Unix milliseconds; only with RETRY. */
+  /** When the next attempt is due; only with RETRY. */
   nextDeliveryAt: z.optional(z.number()),
-  /** The account's failure callback at this time; it may change later. */
+  /** The account's failure callback at the time of the attempt. */
   accountCallback: optionalText,
-  /** Whether it was open after a 202: see {@link OpenAttempt}. */
+  /** Whether the attempt was open: see {@link OpenAttempt}. */
   wasOpen: z.optional(z.literal(true)),
-  /** Whether its answer is a completion: messages that need the whole answer are then stored after the record. */
+  /**
+   * Whether the answer is a completion. Then the messages that contain the whole answer are stored after the
+   * record.
+   */
   isCompleted: z.optional(z.literal(true)),
-  /** The token that completed it: its id, or `token`. Undefined for its destination, which has none. */
+  /**
+   * The token that completed the attempt: its id, or `token`. Undefined if its destination did, which has no
+   * token.
+   */
   completedBy: optionalText,
-  /** The comment of its completion. */
+  /** The comment with which it was completed. */
   comment: optionalText,
-  /** A completion's whole body, if the record truncates it. */
+  /** The whole body of a completion that is truncated in the record. */
   wholeBody: z.optional(z.object({ id: z.string(), stored: storedBody })),
   response: keptResponse,
 });
 export type Attempt = Readable<z.infer<typeof attempt>>;
 
-/** An attempt that was answered with 202, or is offered to clients or was taken by one, and waits for its completion. */
+/**
+ * An attempt that waits for its completion: it was answered with 202, or is offered to clients, or was taken
+ * by one.
+ */
 export interface OpenAttempt {
   /** 0 for the first delivery. */
   readonly number: number;
-  /** When its request was made, Unix milliseconds. */
+  /** When its request was made. */
   readonly startedAt: number;
-  /** When it fails without a completion, Unix milliseconds. */
+  /** When it fails if it is not completed. */
   readonly until: number;
-  /** Whether no client has taken it. */
+  /** Whether it is offered, and no client has taken it. */
   readonly isOffered?: boolean | undefined;
 }
 
@@ -187,28 +198,26 @@ interface AttemptsAndEnd {
   readonly end: unknown;
 }
 
-/** Whether a message was ended, or its last attempt is recorded. */
+/** Whether a message was cancelled, or its last attempt is recorded. */
 export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
   end !== undefined || attempts.some(isFinal);
 
-/** The limits by which rows expire. */
+/** The limits that decide when rows expire. */
 type Retention = Pick<Limits, 'max_dlq_retention_time_milis' | 'log_retention_days'>;
 
-/** In milliseconds, for finished messages and runs. */
+/** How long finished messages and runs stay in the log (ms). */
 export const logRetentionMs = ({ log_retention_days: days }: Pick<Retention, 'log_retention_days'>): number =>
   days * dayMs;
 
 type Lifetime = Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs' | 'deferredMs'>;
 
-/** When a message's last attempt ends at the latest if it waits in no lane, Unix milliseconds. */
+/** The latest end of a message's last attempt if it waits in no lane. */
 export const latestEndOf = ({ notBefore, maxRetries, timeoutMs, deferredMs = 0 }: Lifetime): number =>
   notBefore + (maxRetries + 1) * (longestRetryDelayMs + timeoutMs + deferredMs);
 
 /**
- * When a message's row may expire: a day after its retries, log entries and dead letter. Set at acceptance, because an
- * extension costs a write.
- *
- * @returns Unix milliseconds
+ * When a message's row may expire: a day after its retries, log entries and dead letter. Set when the message
+ * is accepted, because extending it later costs a write.
  */
 export function expiryOf(message: Lifetime, retention: Retention): number {
   const keptMs = Math.max(retention.max_dlq_retention_time_milis, logRetentionMs(retention));

@@ -23,7 +23,7 @@ import { put, putMarked, update, putNew, unlessRefused, ifNew } from '../aws/wri
 
 const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
 
-/** Writes a message's row, even over an existing one. */
+/** Writes a message's row. Replaces an existing one. */
 export async function putMessage(message: Message, body: StoredBody): Promise<void> {
   await put(settings.messagesTable, toRow(message, body));
 }
@@ -37,7 +37,7 @@ export const putMessages = (
   );
 
 /**
- * Writes a debounced message's version, unless its row has a later one.
+ * Writes a version of a debounced message, unless its row has a later one.
  *
  * @throws if the write failed
  */
@@ -50,7 +50,7 @@ export async function putVersion(message: Message, body: StoredBody): Promise<vo
 
 /**
  * @param before the message as it was read
- * @returns false if it was changed or removed since
+ * @returns false if the message was changed or removed since
  */
 export async function replaceMessage(before: Message, after: Message, body: StoredBody): Promise<boolean> {
   const { change, retriedAs } = before;
@@ -66,7 +66,7 @@ export async function replaceMessage(before: Message, after: Message, body: Stor
   );
 }
 
-/** @param body its body's new place */
+/** @param body the new place of its body */
 export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
   const { isMade } = await update(
     settings.messagesTable,
@@ -77,7 +77,7 @@ export async function extendMessageRow(message: Message, body: StoredBody): Prom
   if (!isMade) throw new Error(`The row of the message ${message.messageId} is gone.`);
 }
 
-/** @param retriedAs a stored message, made from the first one */
+/** @param retriedAs a message that is already stored */
 export async function noteRetry(message: MessageKey, retriedAs: string): Promise<void> {
   await update(settings.messagesTable, keyOf(message), 'SET retriedAs = :retriedAs', {
     onlyIf: 'attribute_exists(id)',
@@ -86,7 +86,7 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
 }
 
 /**
- * @param keptBytes of a successful answer's body; with 0, only its status is kept
+ * @param keptBytes of the body of a successful answer; if 0, only its status is kept
  * @returns false if another process recorded the attempt first
  */
 export async function recordAttempt(message: Message, attempt: Attempt, keptBytes = 0): Promise<boolean> {
@@ -105,8 +105,8 @@ export async function recordAttempt(message: Message, attempt: Attempt, keptByte
 }
 
 /**
- * A failure function's answer is shown with its run, a completion's callbacks are made from it later, and the echo exists for
- * its answer.
+ * Answers that are recorded in full. A failure function's answer is shown with its run, the callbacks of a
+ * completion are made from it later, and the echo exists for its answer.
  */
 const isWholeKept = ({ workflow, url }: Message, { state, isCompleted }: Attempt): boolean =>
   state !== 'DELIVERED' || isCompleted === true || workflow?.role === 'failureRequest' || isEcho(url);
@@ -117,11 +117,7 @@ const keptOf = ({ status, headers, body }: KeptResponse, bytes: number): KeptRes
   body: beginningOf(body, bytes),
 });
 
-/**
- * Notes once that an attempt waits for its host.
- *
- * @param now Unix milliseconds
- */
+/** Notes once that an attempt waits for its host. */
 export async function noteHeld(message: Message, attempt: number, now: number): Promise<void> {
   await putNew(settings.messagesTable, {
     ...followingAttributes(logSubjectOf(message), message, heldId(message.messageId, attempt)),
@@ -131,27 +127,23 @@ export async function noteHeld(message: Message, attempt: number, now: number): 
   });
 }
 
-/**
- * Notes once that an attempt is open.
- *
- * @param now Unix milliseconds
- */
+/** Notes once that an attempt is open. */
 export async function noteOpen(message: Message, open: OpenAttempt, now: number): Promise<void> {
   const { number, ...rest } = open;
   await putNew(settings.messagesTable, {
     ...followingAttributes(logSubjectOf(message), message, openId(message.messageId, number)),
     ...rest,
     open: number,
-    // Ignored when outcomes are counted.
+    // This state is ignored when outcomes are counted.
     state: 'HELD',
     recordedAt: now,
   });
 }
 
 /**
- * Changes the end of an open attempt, and with it who works on it.
+ * Changes until when an attempt stays open, and so who works on it.
  *
- * @param onlyIf whether a client takes an offered attempt, or the one that took it goes on
+ * @param onlyIf whether a client takes an offered attempt, or the client that took it extends its time
  * @returns false if the attempt is not open in that way
  */
 export async function changeOpen(
@@ -174,9 +166,10 @@ export async function changeOpen(
 }
 
 /**
- * Ends a message: a worker that finds this row makes no attempt. The log shows only a cancelled message's end.
+ * Ends a message. No attempt is made after this row is found. The log shows only the end of a cancelled
+ * message.
  *
- * @returns whether this is its first such end
+ * @returns whether this is the first such end of the message
  */
 export async function endMessage(message: Message, end: End, now: number): Promise<boolean> {
   return putNew(settings.messagesTable, {

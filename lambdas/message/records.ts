@@ -1,4 +1,4 @@
-/** The API's view of messages, attempts and dead letters. The only place for redaction. */
+/** Messages, attempts and dead letters as the API shows them. Redaction happens only here. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
@@ -17,7 +17,7 @@ import { shownUrlOf } from './logSubject.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Shows bytes as text if valid, otherwise as base64 in a field with that name.
+ * Shows bytes as text if they are valid UTF-8, or else as base64 in a field whose name ends in `Base64`.
  *
  * @param as `base64` shows text as base64 too
  */
@@ -37,7 +37,7 @@ function shownBytes<Name extends string>(
   return shown;
 }
 
-/** As messages, schedules, dead letters and the log show them. */
+/** The settings as messages, schedules, dead letters and the log show them. */
 export const settingsRecord = (
   message: Omit<DeliverySettings, 'url'> & Pick<Message, 'callback' | 'failureCallback'>,
 ): Every<Answer<typeof answers.settings>> =>
@@ -90,7 +90,7 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
   };
 };
 
-/** Why an attempt failed, without the numbers and ids that differ. */
+/** The reason of a failure, without numbers and ids, so that equal reasons can be grouped. */
 export const reasonOf = ({ status, error, body }: AttemptOutline['response']): string =>
   failureText(
     { error, responseBody: body && Buffer.from(beginningOf(body, listedResponseBytes)).toString() },
@@ -104,10 +104,10 @@ export const listedRecord = (
   ...statusRecord(history),
 });
 
-/** For lists: a kilobyte costs one write unit. */
+/** The part of an answer that lists show. A kilobyte costs one write unit. */
 export const listedResponseBytes = 1_024;
 
-/** A failed attempt's answer in the dead letter queue. */
+/** The answer to a failed attempt, as dead letters show it. */
 export const responseRecord = (response: KeptResponse, as: ShownAs = 'text') => ({
   responseStatus: response.status,
   error: response.error,

@@ -4,7 +4,7 @@ import type { Redaction } from '../options/redaction.ts';
 
 export const noRedaction: Redaction = { body: false, headers: [] };
 
-/** Replaces a value by its hash: it cannot be recovered, but equal values look equal. */
+/** Replaces a value with its hash. It cannot be recovered, but equal values have equal hashes. */
 export const redacted = (value: Uint8Array | string): string =>
   `REDACTED:${createHash('sha256').update(value).digest('hex')}`;
 

@@ -1,8 +1,9 @@
 /**
  * The rows of the messages table.
  *
- * A partition has, by sort key: a message's own row, one for each attempt, and one for an end from outside. The own row is
- * written once. Later changes are only its expiry and its body's place, and the id of the message made from it.
+ * A message has these rows in its partition, in this order: its own row, one for each attempt, and one for
+ * its end if it was cancelled. Its own row changes only when its expiry, its body's place or the id of a
+ * message made from it changes.
  */
 import * as z from 'zod/mini';
 import { shardOf, timeOfId } from '../shared/ids.ts';
@@ -24,7 +25,7 @@ const outline = z.object({
   }),
 });
 
-/** Ends other than by attempts: cancelled, or not accepted after all. */
+/** Ends that are not attempts: the message was cancelled, or not accepted after all. */
 const ends = ['CANCELED', 'REJECTED'] as const;
 export type End = (typeof ends)[number];
 const endRow = z.object({ end: z.enum(ends), endedAt: z.number() });
@@ -38,12 +39,12 @@ export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => (
   id,
 });
 
-/** `~` sorts after all characters of an id, so a message's rows follow it. */
+/** `~` sorts after all characters of an id, so these rows follow the message's own. */
 export const attemptId = (messageId: string, attempt: number): string =>
   `${messageId}~${String(attempt).padStart(6, '0')}`;
-/** Sorts right after the waiting attempt. */
+/** Sorts right after {@link attemptId}. */
 export const heldId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~held`;
-/** Sorts right after the open attempt. */
+/** Sorts right after {@link heldId}. */
 export const openId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~open`;
 /** Sorts after all attempts. */
 export const endId = (messageId: string): string => `${messageId}~end`;
@@ -55,14 +56,14 @@ const withoutEmptyLabels = (of: Labelled): object => ({
 });
 const callbackAttributes = (of: Labelled | undefined): object | undefined => of && withoutEmptyLabels(of);
 
-/** A message's own attributes, for any table. */
+/** The attributes of a message, for any table. */
 export const messageAttributes = (of: Message): object => ({
   ...withoutEmptyLabels(of),
   callback: callbackAttributes(of.callback),
   failureCallback: callbackAttributes(of.failureCallback),
 });
 
-/** Left out because the row's key has them: rows are billed by the kilobyte. */
+/** Left out, because the row's key has them, and writes are billed by the kilobyte. */
 const impliedByKey = { messageId: undefined, accountId: undefined };
 
 export const ownAttributes = (of: Message): object => ({
@@ -72,7 +73,7 @@ export const ownAttributes = (of: Message): object => ({
   expiresAt: epochSeconds(of.expiresAt),
 });
 
-/** Enough for the log. */
+/** The attributes of an attempt's row that the log shows or filters. */
 export const followingAttributes = (subject: LogSubject, of: Message, id: string): object => ({
   ...withoutEmptyLabels(subject),
   ...impliedByKey,
@@ -83,8 +84,9 @@ export const followingAttributes = (subject: LogSubject, of: Message, id: string
 const key = z.object({ shard: z.string(), id: z.string() });
 
 /**
- * A delivery within this time after its message was accepted is prompt, in milliseconds. Its record has the time since then,
- * `after`, instead of `recordedAt`, so it is not in the index `log`, whose entry would cost as much as the record.
+ * In milliseconds. A delivery this soon after its message was accepted is prompt. Its record has the time
+ * since then, `after`, instead of `recordedAt`. So it is not in the index `log`, where an entry would cost as
+ * much as the record.
  */
 export const promptMs = 2_000;
 
@@ -149,10 +151,9 @@ export const isEnd = (row: Row): boolean => 'end' in row;
 
 export const endOf = (row: Row): End => endRow.parse(row).end;
 
-/** Unix milliseconds. */
 export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
 
-/** `a.b` names a nested attribute. DynamoDB reserves some names, so each gets a `#`. */
+/** Makes a projection. `a.b` names a nested attribute. Names get a `#`, because DynamoDB reserves some. */
 export const projectionOf = (attributes: readonly string[]) => ({
   ProjectionExpression: attributes.map((path) => path.replace(/[^.]+/g, '#$&')).join(', '),
   ExpressionAttributeNames: Object.fromEntries(

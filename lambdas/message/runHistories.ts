@@ -21,15 +21,15 @@ export interface RecordedHistory {
   readonly end: End | undefined;
 }
 
-/** Read one by one, because the ids of their rows are unknown. */
+/** How many messages are read at once, one query each, because the ids of the rows of retries are unknown. */
 const retriedAtOnce = 20;
 
 /**
- * Reads the attempts and ends of an account's messages, strongly consistent. Most have one attempt, so all first attempts and
- * ends are read together.
+ * Reads the attempts and ends of an account's messages, strongly consistent. Most have one attempt, so all
+ * first attempts and ends are read together.
  *
- * @param messageIds without repetitions
- * @returns by id, without messages that have no records
+ * @param messageIds no id twice
+ * @returns by id; messages without records are missing
  */
 export async function loadRunHistories(
   accountId: string,

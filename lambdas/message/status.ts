@@ -1,13 +1,13 @@
 import { isFinal, type Attempt, type KeptResponse, type Message, type OpenAttempt } from './message.ts';
 import type { MessageState } from '../wire/states.ts';
 
-/** The history needed to know when an attempt is due. */
+/** The part of a history that decides when an attempt is due. */
 interface Timing {
   readonly message: Pick<Message, 'notBefore' | 'change'>;
   readonly attempts: readonly Pick<Attempt, 'number' | 'nextDeliveryAt'>[];
 }
 
-/** When an attempt is due, Unix milliseconds. It never changes, so ids derived from it are stable. */
+/** When an attempt is due. It never changes, so ids that are derived from it do not change either. */
 export const dueTimeOf = ({ message, attempts }: Timing, number: number): number =>
   message.change?.dueAt[number] ??
   attempts.find((attempt) => attempt.number === number - 1)?.nextDeliveryAt ??
@@ -19,7 +19,7 @@ export const nextAttemptOf = ({ attempts }: Pick<Timing, 'attempts'>): number =>
 };
 
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
-  /** The reason only if it was asked for. */
+  /** The reason is set only if it was asked for. */
   readonly response: Pick<KeptResponse, 'status'> & Partial<Pick<KeptResponse, 'error' | 'body'>>;
 };
 
@@ -28,19 +28,21 @@ export interface StatusHistory {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
   readonly open: OpenAttempt | undefined;
-  /** When it was cancelled, Unix milliseconds, if it was. */
+  /** When the message was cancelled. */
   readonly endedAt: number | undefined;
 }
 
 interface Status {
   readonly state: MessageState;
-  /** The earliest next attempt, Unix milliseconds; undefined after its end, and while an attempt is open. */
+  /**
+   * The earliest time of the next attempt; undefined after the message's end, and while an attempt is open.
+   */
   readonly nextDeliveryAt: number | undefined;
-  /** Unix milliseconds; undefined while it waits. */
+  /** Unix milliseconds; undefined while the message waits. */
   readonly endedAt: number | undefined;
 }
 
-/** An attempt in flight may have delivered a cancelled message. */
+/** A cancelled message may have been delivered by an attempt in flight. */
 export function statusOf({ message, attempts, open, endedAt: cancelledAt }: StatusHistory): Status {
   const last = attempts.at(-1);
   const final = attempts.find(isFinal);

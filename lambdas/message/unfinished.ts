@@ -13,13 +13,13 @@ export interface Unfinished {
   >;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** The open attempt, if any: nothing is to do before its end. */
+  /** The open attempt, if any. Nothing has to be done until it ends. */
   readonly open: OpenAttempt | undefined;
-  /** An end from outside, if any. */
+  /** Set if the message was cancelled, or not accepted after all. */
   readonly end: unknown;
 }
 
-/** Bodies and answers, most of a table, are left out. */
+/** Bodies and answers, the largest part of the table, are left out. */
 const scanned = [
   ...['shard', 'id', 'attempt', 'state', 'recordedAt', 'after'],
   ...['nextDeliveryAt', 'response.status', 'end'],
@@ -33,10 +33,12 @@ interface Sighted extends MessageKey {
 type IsWanted = (message: MessageKey, attempts: readonly AttemptOutline[]) => boolean;
 
 /**
- * Reads the whole table once, and the history of each message that may need something, strongly consistent.
+ * Reads the whole table once. For each message that may need something, reads its history, strongly
+ * consistent.
  *
- * @param recordedSince Unix milliseconds: also finds finished messages whose last attempt was recorded since then
- * @param isWanted whether to read the history of an unfinished one
+ * @param recordedSince Unix milliseconds: also finds finished messages whose last attempt was recorded since
+ * then
+ * @param isWanted whether to read the history of an unfinished message
  */
 export async function* unfinishedMessages(
   recordedSince = Infinity,

@@ -1,4 +1,7 @@
-/** The URLs that get the outcome. A callback is a separate message, with options prefixed `callback-`. */
+/**
+ * The URLs to which outcomes are reported. A callback is a separate message, whose options begin with
+ * `callback-`.
+ */
 import * as z from 'zod/mini';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import { made, text, type FormFields, type Settings } from './option.ts';

@@ -1,4 +1,4 @@
-/** Whether a delivery waits while its host is down. If it is undefined, the queue decides, or the account. */
+/** Whether a delivery waits while its host is down. If undefined, the queue or the account decides. */
 import * as z from 'zod/mini';
 import { made, oneOf, parseSwitch, type FormFields, type Given, type Settings } from './option.ts';
 

@@ -1,6 +1,6 @@
 /**
- * How a message is recognized as a duplicate that is not sent: by its publisher's id for it, or by its content. Or how it
- * replaces an earlier one: see `publish/repeated/debounce.ts`.
+ * How a message is recognized as a duplicate, which is not sent: by an id that its publisher gives it, or by
+ * its content. Or how it replaces an earlier message: see `publish/repeated/debounce.ts`.
  */
 import { longestDeduplicationId, positiveDurationForm } from '../shared/bounds.ts';
 import { dayMs, minuteMs } from '../shared/clock.ts';
@@ -10,7 +10,7 @@ import { charactersIn, parseBoolean, type FormFields, type Given, type Settings 
 
 export type Deduplication =
   | { readonly by: 'id'; readonly id: string }
-  /** Among the messages of a restricted token, or of all others. */
+  /** A restricted token's messages are compared only with each other. */
   | { readonly by: 'content'; readonly token?: string | undefined };
 
 export interface Debounce {
@@ -18,11 +18,11 @@ export interface Debounce {
   readonly id: string;
   /** The message is delivered when no other one has arrived for this long. */
   readonly quietMs: number;
-  /** It is delivered at most this long after the first one. */
+  /** It is delivered at the latest this long after the first one. */
   readonly mostMs: number;
 }
 
-/** SQS cannot delay a message by more, and each publish moves the delay. */
+/** The longest delay of SQS. Each publish delays the message again. */
 const longestQuietMs = 15 * minuteMs;
 const longestDebounceMs = 7 * dayMs;
 

@@ -1,4 +1,4 @@
-/** The time before which a message is not delivered: a delay, or a time. */
+/** The earliest time of a message's delivery, as a delay or as a time. */
 import type { Limits } from '../value/limits.ts';
 import { durationForm } from '../shared/bounds.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -23,7 +23,7 @@ export const settings = {
 } as const satisfies Settings;
 
 /**
- * @param value as it was written, because a delay may be too long for another form
+ * @param value as the client wrote it
  * @throws HttpError 412 above the account's limit
  */
 function checkDelay(field: string, value: string, delayMs: number, { max_delay: most }: Limits): void {

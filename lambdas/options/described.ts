@@ -1,6 +1,6 @@
 /**
- * All options of a message, as users see them: in the API's description, its answers, and the console. A test refuses a list
- * that lacks one.
+ * All options of a message with their texts for users: in the API's description, its answers, and the
+ * console. A test refuses a list in which one is missing.
  */
 import { nameForm } from '../shared/bounds.ts';
 import * as callbacks from './callbacks.ts';
@@ -56,7 +56,7 @@ const others = {
   },
 } as const satisfies Settings;
 
-/** All settings of a request, by canonical name, for the API's description. */
+/** All settings of a request, by canonical name. */
 export const settings = /* @__PURE__ */ made(() => ({
   ...method.settings,
   ...timeout.settings,
@@ -93,7 +93,7 @@ export const answered = /* @__PURE__ */ made(() => ({
   ...callbacks.answer,
 }));
 
-/** Fields of forms, by canonical name, in their order. */
+/** The fields of forms, by canonical name, in order. */
 export const fields: FormFields = /* @__PURE__ */ made(() => ({
   ...method.fields,
   ...delay.fields,

@@ -1,4 +1,4 @@
-/** The statuses that are not retried, and how a 410 affects an endpoint of a URL group. */
+/** The statuses that are not retried, and whether a 410 removes an endpoint from its URL group. */
 import * as z from 'zod/mini';
 import { badField, quote } from '../error/httpError.ts';
 import { allowedStatusList, parseStatusList, statusListForm } from '../value/statusList.ts';

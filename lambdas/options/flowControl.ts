@@ -1,4 +1,4 @@
-/** The key of the lane that a delivery passes, and the lane's limits. */
+/** The flow-control key of a delivery, and the key's limits. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { longestFlowControlKey } from '../shared/bounds.ts';
@@ -63,7 +63,7 @@ export const show = (flowControl: FlowControl | undefined) => ({
   period: flowControl && shownPeriod(flowControl.period),
 });
 
-/** Writes the two settings, without limits that are not set. */
+/** Writes the two settings. Limits that are not set are left out. */
 export const write = ({
   flowControlKey,
   parallelism,

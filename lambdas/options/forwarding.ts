@@ -1,4 +1,6 @@
-/** The headers that a destination gets. `request/forwarding.ts` decides which can be forwarded. */
+/**
+ * The headers that are forwarded to a destination. `request/forwarding.ts` decides which can be forwarded.
+ */
 import { headerTextForm } from '../shared/bounds.ts';
 import { made, headerLists, type Settings } from './option.ts';
 

@@ -1,4 +1,4 @@
-/** Whether a delivery leaves out the headers that tell where its message came from. */
+/** Whether a delivery leaves out the headers that describe its message. */
 import * as z from 'zod/mini';
 import { made, parseBoolean, type FormFields, type Given, type Settings } from './option.ts';
 

@@ -26,9 +26,9 @@ export interface ValueSchema {
 }
 
 /**
- * The kinds of request that may give a setting: a publish; one of its callbacks (after `callback-` and `failure-callback-`);
- * the retry of a dead letter; a schedule, in addition to those of a publish; the start of a run without a client; the resume or
- * restart of a failed run.
+ * The kinds of request in which a setting can be given: a publish; one of its callbacks (after `callback-`
+ * and `failure-callback-`); the retry of a dead letter; a schedule, which has all those of a publish, too;
+ * the start of a run without a client; resuming or restarting a failed run.
  */
 export type Scope = 'message' | 'callback' | 'retry' | 'schedule' | 'trigger' | 'resume';
 
@@ -39,18 +39,18 @@ export interface Setting {
   readonly scopes: readonly Scope[];
 }
 
-/** Settings by canonical name. `*` is any text. */
+/** Settings by canonical name. `*` is a placeholder for any text. */
 export type Settings = Readonly<Record<string, Setting>>;
 
 export interface Given {
-  /** A setting's name as the client wrote it, for errors. */
+  /** The name of a setting as the client wrote it, for errors. */
   field(name: string): string;
   /** @throws HttpError 400 for two different values */
   single(name: string): string | undefined;
   read<T>(name: string, parse: (field: string, value: string) => T): T | undefined;
 }
 
-/** The places of fields in the form that publishes a message. */
+/** The sections of the form that publishes a message. */
 export type Place = 'destination' | 'message' | 'delivery' | 'lane' | 'after';
 
 export interface FormField {
@@ -59,12 +59,14 @@ export interface FormField {
   readonly place: Place;
   /** The allowed values, if there are only a few. */
   readonly choices?: readonly string[];
-  /** Only for a field that is not text: `time` in Unix seconds, or `switch`, which is `true` or nothing. */
+  /**
+   * The kind of a field that is not text: `time` in Unix seconds, or `switch`, which is `true` or nothing.
+   */
   readonly kind?: 'time' | 'switch';
-  /** The only form that has the field. */
+  /** The form that has the field, if only one does. */
   readonly only?: 'publish' | 'schedule';
   readonly isCode?: true;
-  /** Whether callbacks do not have it. */
+  /** Whether callbacks lack it. */
   readonly isOfMessage?: true;
   /** Whether it can be changed when a run is resumed or restarted. */
   readonly isOfRun?: true;
@@ -81,13 +83,13 @@ export type Readable<T> = T extends Uint8Array | ReadonlyMap<unknown, unknown>
     ? { readonly [Key in keyof T]: Readable<T[Key]> }
     : T;
 
-/** Requires even the optional fields of a type: a missing one does not compile. */
+/** Requires all fields of a type, even optional ones. A missing one does not compile. */
 export type Every<T> = { readonly [Key in keyof Required<T>]: T[Key] };
 
-/** A shape for each field of a type, even the optional ones: a missing one does not compile. */
+/** A shape for each field of a type, even optional ones. A missing one does not compile. */
 export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;
 
-/** One part of each record, by the records' names. */
+/** The same part of each record, by the records' names. */
 export const partOfEach = <
   Part extends string,
   Records extends Readonly<Record<string, Readonly<Record<Part, unknown>>>>,
@@ -120,5 +122,5 @@ const parseWord =
 export const parseBoolean = /* @__PURE__ */ parseWord('true', 'false');
 export const parseSwitch = /* @__PURE__ */ parseWord('on', 'off');
 
-/** Unicode characters, as JSON Schema counts them. */
+/** The number of Unicode characters, as JSON Schema counts them. */
 export const charactersIn = (value: string): number => Array.from(value).length;

@@ -1,4 +1,7 @@
-/** All options of a message, as the service reads, stores and shows them. The compiler refuses a list that lacks one. */
+/**
+ * All options of a message, as the service reads, stores and shows them. The compiler refuses a list in which
+ * one is missing.
+ */
 import type * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import * as callbacks from './callbacks.ts';
@@ -36,9 +39,10 @@ export const stored = {
 export type DeliveryOptions = Readable<z.infer<z.ZodMiniObject<typeof stored>>>;
 
 /**
- * Reads the options in a request; the others are undefined. The error is for the first mistake in this order.
+ * Reads the options in a request; others are undefined. If there are several mistakes, the error is for the
+ * first one in this order.
  *
- * @param checkExpression as `check` of `parse` in `retryDelay.ts`
+ * @param checkExpression see `check` of `parse` in `retryDelay.ts`
  * @throws HttpError 400 for a malformed value, 412 above an account's limit
  */
 export const parseGiven = (
@@ -61,7 +65,7 @@ export const parseGiven = (
   failOn: failOn.parse(given),
 });
 
-/** The options that each message of a run has separately. */
+/** Options that each message of a run has for itself. */
 interface OwnOptions {
   readonly method: unknown;
   readonly timeoutMs: unknown;
@@ -71,7 +75,7 @@ interface OwnOptions {
   readonly failOn: unknown;
 }
 
-/** The other options, which all messages of a run have from its start. */
+/** Options that all messages of a run take from its start. */
 export type RunSettings = Omit<DeliveryOptions, keyof OwnOptions>;
 
 export const storedOfRun = {
@@ -106,7 +110,7 @@ export function defined<Options extends object>(of: Options): Partial<Options> {
 
 type Callback = Parameters<typeof callbacks.show>[0];
 
-/** Shows options as fields of answers, in order. Redaction has no field: hashes in place of the values show it. */
+/** Shows options as fields of answers, in order. Redaction has no field: it is visible in the hashes. */
 export const showOptions = <Headers>(
   of: DeliveryOptions & { readonly callback?: Callback; readonly failureCallback?: Callback },
   header: Headers,

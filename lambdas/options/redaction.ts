@@ -1,11 +1,11 @@
-/** The parts of a message that are shown only as hashes. `message/redaction.ts` replaces them. */
+/** The parts of a message that are shown only as hashes. `message/redaction.ts` makes the hashes. */
 import * as z from 'zod/mini';
 import { badField, quote } from '../error/httpError.ts';
 import { made, type FormFields, type Given, type Settings, type Shape } from './option.ts';
 
 export interface Redaction {
   readonly body: boolean;
-  /** All headers, or names in lower case. */
+  /** All headers, or those with these names (in lower case). */
   readonly headers: 'all' | readonly string[];
 }
 
@@ -56,7 +56,7 @@ export const stored = /* @__PURE__ */ made(() =>
 /** Whether a body or a header's value is a hash. */
 export const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
 
-/** Answers do not have the setting: it is derived from their hashes. */
+/** Writes the setting. Answers do not have it, so it is derived from their hashes. */
 export function write({
   header,
   body = '',

@@ -14,8 +14,8 @@ export const settings = {
 } as const satisfies Settings;
 
 /**
- * @param check refuses a text that is not an expression. It is passed in so that only bundles that read options contain its
- * parser.
+ * @param check refuses a text that is not an expression. It is an argument, so that only bundles that read
+ * options contain its parser
  */
 export const parse = (
   given: Given,

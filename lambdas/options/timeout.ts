@@ -1,4 +1,4 @@
-/** The time in which a destination must answer, and the time after a 202: see `delivery/deferred.ts`. */
+/** How long a destination may take to answer, and how long after a 202: see `delivery/deferred.ts`. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { positiveDurationForm } from '../shared/bounds.ts';

@@ -1,4 +1,7 @@
-/** A message's turn in a waiting line: among tenants by its fair key, and among its tenant's messages by its priority. */
+/**
+ * A message's turn in a waiting line: its fair key decides among tenants, its priority among its tenant's
+ * messages.
+ */
 import * as z from 'zod/mini';
 import { longestFairKey } from '../shared/bounds.ts';
 import { badField, quote } from '../error/httpError.ts';

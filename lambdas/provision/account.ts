@@ -14,9 +14,9 @@ type AccountInput = z.infer<typeof accountInput>;
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /**
- * Makes the account, or changes and reactivates it. Its credentials are written only to its secret.
+ * Creates the account, or changes and reactivates it. Its credentials are written only to its secret.
  *
- * @param before the former input: a field that is no longer given returns to the plan's value
+ * @param before the previous input: a field that is no longer given returns to the plan's value
  * @throws HttpError 400, 409 for a deleted account, or 503
  */
 export async function ensureAccount(
@@ -48,10 +48,13 @@ export async function ensureAccount(
   await keepInSecret(secret, JSON.stringify(credentials), versionOf(requestId));
 }
 
-/** The id of the secret's version, the same for a repeated request. Secrets Manager requires at least 32 characters. */
+/**
+ * The id of the secret's version, the same if the request is repeated. Secrets Manager requires at least 32
+ * characters.
+ */
 const versionOf = (requestId: string): string =>
   createHash('sha256').update(requestId).digest('hex').slice(0, 32);
 
-/** Suspends the account. Its data stays, and so does its token when it is reactivated. */
+/** Suspends the account. Its data and its token are kept, in case it is reactivated. */
 export const suspendAccount = (id: string): Promise<void> =>
   ignoreMissing(updateAccount(id, bytesOf({ active: false })));

@@ -11,18 +11,18 @@ interface Answer {
   readonly LogicalResourceId: string;
 }
 
-/** The tries, with a pause between them. Without an answer CloudFormation waits until its timeout. */
+/** How often the answer is sent. CloudFormation would otherwise wait until its timeout. */
 const tries = 3;
 const pauseMs = secondMs;
 const limitMs = 5 * secondMs;
 
-/** @throws Error if CloudFormation does not accept the answer: Lambda then invokes the function again */
+/** @throws Error if CloudFormation does not accept the answer; Lambda then invokes the function again */
 export async function answer(url: string, given: Answer): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { ok, status } = await fetch(url, {
         method: 'PUT',
-        // A string would add a content type, and the URL's signature has none.
+        // As bytes: a string would add a content type, which the URL's signature does not cover.
         body: Buffer.from(JSON.stringify(given)),
         signal: AbortSignal.timeout(limitMs),
       });

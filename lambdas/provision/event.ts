@@ -14,9 +14,12 @@ const headerPairs = z.array(z.tuple([z.string(), z.string()]));
 
 export const accountInput = z.object({
   kind: z.literal('account'),
-  /** A UUID derived from the names of the deployment and the account, so that a repeated request makes one account. */
+  /**
+   * A UUID derived from the names of the deployment and the account, so that a repeated request does not make
+   * another account.
+   */
   id: z.string(),
-  /** As the management API takes them. */
+  /** In the form of the management API. */
   fields: z.record(z.string(), z.unknown()),
   /** The base URL of the API, for clients. */
   url: z.string(),
@@ -46,7 +49,7 @@ export const readInput = (properties: unknown): Input =>
 
 export const event = z.object({
   RequestType: z.enum(['Create', 'Update', 'Delete']),
-  /** A presigned URL: everybody who has it may answer. */
+  /** A presigned URL: everyone who has it can answer. */
   ResponseURL: z.string(),
   StackId: z.string(),
   RequestId: z.string(),

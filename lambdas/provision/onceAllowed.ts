@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { secondMs } from '../shared/clock.ts';
 
-/** A deployment adds rights just before they are needed, and IAM needs some seconds to apply them everywhere. */
+/**
+ * A deployment adds permissions just before they are needed. IAM takes some seconds to apply them everywhere.
+ */
 const tries = 10;
 const pauseMs = 3 * secondMs;
 

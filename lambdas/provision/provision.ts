@@ -1,13 +1,13 @@
 /**
- * Makes, changes and ends the accounts, schedules and URL groups of a CDK app. A request may be repeated, and may follow one
- * that failed half-way.
+ * Creates, changes and ends the accounts, schedules and URL groups of a CDK app. A request may be repeated,
+ * and may follow one that failed half-way.
  */
 import { ensureAccount, suspendAccount } from './account.ts';
 import { type Event, type Input, readInput } from './event.ts';
 import { ensureSchedule, removeSchedule } from './schedule.ts';
 import { ensureUrlGroup, removeUrlGroup } from './urlGroup.ts';
 
-/** If this name changes, CloudFormation deletes the old resource later. */
+/** The resource's name in CloudFormation. If it changes, CloudFormation deletes the old resource later. */
 function physicalIdOf(input: Input): string {
   switch (input.kind) {
     case 'account':
@@ -30,7 +30,7 @@ async function ensure(input: Input, before: Input | undefined, requestId: string
   }
 }
 
-/** @param physicalId the resource to end: after a replacement the other properties describe the new one */
+/** @param physicalId the resource to end. If it was replaced, the other properties describe the new one */
 async function end({ kind }: Input, physicalId: string): Promise<void> {
   const [accountId = '', name = ''] = physicalId.split('/');
   switch (kind) {
@@ -45,7 +45,7 @@ async function end({ kind }: Input, physicalId: string): Promise<void> {
 
 /**
  * @returns CloudFormation's name of the resource
- * @throws HttpError for a refusal, with the sentence for the app's developer
+ * @throws HttpError for a refusal, whose sentence the app's developer reads
  */
 export async function provision(event: Event): Promise<string> {
   const input = readInput(event.ResourceProperties);
@@ -60,9 +60,9 @@ export async function provision(event: Event): Promise<string> {
 }
 
 /**
- * Names a resource that was not made. CloudFormation then deletes that name. A half-made account is suspended. Schedules and
- * URL groups are made completely or not at all, and their names may belong to existing ones, so they get a name that matches
- * nothing.
+ * The name of a resource that was not made. CloudFormation then deletes it: an account that was made in part
+ * is suspended. Schedules and URL groups are made completely or not at all, and their names may belong to
+ * existing ones, so the name matches nothing.
  */
 export function idOfFailed({ PhysicalResourceId, ResourceProperties, RequestId }: Event): string {
   if (PhysicalResourceId !== undefined) return PhysicalResourceId;
@@ -70,7 +70,7 @@ export function idOfFailed({ PhysicalResourceId, ResourceProperties, RequestId }
     const input = readInput(ResourceProperties);
     if (input.kind === 'account') return input.id;
   } catch {
-    // The input was the reason for the failure.
+    // The request failed because its input could not be read.
   }
   return `none/${RequestId}`;
 }

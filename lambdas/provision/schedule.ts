@@ -8,7 +8,6 @@ import { readHeaders } from '../shared/headers.ts';
 import { ignoreMissing } from './ignoreMissing.ts';
 import type { scheduleInput } from './event.ts';
 
-/** @throws HttpError 400, 403, 404, 412 or 503 */
 export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Promise<void> {
   const account = await existingAccount(input.accountId);
   const headers = readHeaders('headers', [...input.headers, ['svc-schedule-id', input.id]]);
@@ -16,7 +15,6 @@ export async function ensureSchedule(input: z.infer<typeof scheduleInput>): Prom
     ...canonicalize(headers, [], settings.headerPrefixes),
     destination: input.destination,
     body: Buffer.from(input.body),
-    // There is no client.
     callerIp: '',
     host: settings.ownHosts[0] ?? '',
   };

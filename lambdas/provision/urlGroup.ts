@@ -25,7 +25,10 @@ const audited = (
   make: () => Promise<Changes>,
 ) => auditedIn(account, { action, subject: name }, make, (changes) => changes);
 
-/** Makes the URL group with exactly these endpoints. @throws HttpError 400, 403, 404, 412 or 503 */
+/**
+ * Creates the URL group, or changes it to have exactly these endpoints. @throws HttpError 400, 403, 404, 412
+ * or 503
+ */
 export async function ensureUrlGroup(input: z.infer<typeof urlGroupInput>): Promise<void> {
   const { name, endpoints } = input;
   const account = await existingAccount(input.accountId);

@@ -21,12 +21,12 @@ import type { Deduplicated } from './repeated/deduplicate.ts';
 import type { Draft, Prepared } from './prepare.ts';
 
 /**
- * Accepts a message: stores its row and sends its first attempt, in parallel. A message of a queue joins its line only after
- * its row is written.
+ * Accepts a message: stores its row and sends its first attempt at the same time. A message of a queue joins
+ * its line only after its row is written.
  *
- * @returns false if a write failed. An attempt without a row is dropped by its worker, and a row without an attempt is ended
- *   here.
- * @throws if ending it failed too: it may or may not be delivered
+ * @returns false if a write failed. If only the attempt was sent, its worker drops it. If only the row was
+ * written, the message is ended here
+ * @throws if ending it failed too: the message may or may not be delivered
  */
 export async function accept({ message, body }: Draft): Promise<boolean> {
   let stored: StoredBody;
@@ -48,13 +48,13 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
     count('Accepted');
     return true;
   }
-  // A failed write may have succeeded without an answer. This row then stops the worker.
+  // The row may exist although its write failed. This row keeps a worker from delivering the message.
   await endMessage(message, 'REJECTED', now());
   logRejection(message, failed.reason);
   return false;
 }
 
-/** Writes in sequence until one fails: a message may be in a line only if its row exists. */
+/** Writes one after another until one fails. A message may be in a line only if its row exists. */
 async function inTurn(
   writes: readonly (() => Promise<void>)[],
 ): Promise<readonly PromiseSettledResult<void>[]> {
@@ -79,20 +79,24 @@ interface Stored {
   readonly stored: StoredBody;
 }
 
-/** Bodies, lists of rows, and ends written in parallel. */
+/** The most bodies, lists of rows, and ends to write at once. */
 const atOnce = 20;
-/** DynamoDB's limit for one call. These rows fail together. */
+/** DynamoDB's limit for one call. If the call fails, all these rows fail. */
 const rowsTogether = 25;
-/** Messages whose rows and first attempts are written together. It is a multiple of what DynamoDB and SQS take in a call. */
+/**
+ * Messages whose rows and first attempts are written together. A multiple of the limits of DynamoDB and SQS
+ * for one call.
+ */
 const acceptedTogether = 100;
 const acceptsAtOnce = 4;
 
 /**
- * Accepts many messages with few calls: first flow-control keys and bodies, then rows, 25 at a time, and in parallel first
- * attempts, 10 at a time. Messages of a queue join its line only after their rows are written.
+ * Accepts many messages with few calls: first flow-control keys and bodies, then rows (25 at a time) and
+ * first attempts (10 at a time) in parallel. Messages of a queue join its line only after their rows are
+ * written.
  *
- * @returns the messages that were not accepted, with reasons. The caller takes them back, or accepts them again under the same
- *   ids, because a failed write may have succeeded.
+ * @returns the messages that were not accepted, with reasons. The caller ends them, or accepts them again
+ * under the same ids, because a failed write may have succeeded
  */
 export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<Message, unknown>> {
   const failures = new Map<Message, unknown>();
@@ -116,7 +120,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
       }),
     );
 
-  // Evaluated once, because a message may become due in between.
+  // Decided once, because a message may become due in between.
   const joining = new Set(withBodies.filter(({ message }) => joinsAtOnce(message)));
   const sent = withBodies.filter((one) => !joining.has(one));
   await eachOf(chunksOf(sent, acceptedTogether), acceptsAtOnce, async (some) => {
@@ -145,7 +149,7 @@ export async function takeBack(drafts: readonly Draft[]): Promise<void> {
 /**
  * Accepts all messages of a request or none.
  *
- * @throws HttpError 412, 429 or 503; nothing is accepted
+ * @throws HttpError 412, 429 or 503
  */
 export const acceptAll = (account: Account, drafts: readonly Draft[], queueName?: string): Promise<void> =>
   withCharges(account, drafts.length, async ({ charge }) => {

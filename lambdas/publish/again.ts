@@ -13,16 +13,17 @@ import { urlOf, renewed, type Draft } from './prepare.ts';
 import type { PublishAnswer } from './accept.ts';
 import { publishOne } from './publish.ts';
 
-/** Its configuration overrides the message's. */
+/** The configuration in it overrides the message's. */
 export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
   readonly host: string;
   readonly callerIp: string;
 }
 
 /**
- * Publishes a waiting or finished message again, under a new id. A group's message goes only to its one endpoint.
+ * Publishes a waiting or finished message again, under a new id. A message of a URL group goes only to its
+ * own endpoint.
  *
- * @throws HttpError 404 for a missing message or body; 400 for one of a run; or as for a publish
+ * @throws HttpError 404 for a missing message or body; 400 for a message of a run; or as a publish does
  */
 export async function publishAgain(
   account: Account,
@@ -41,7 +42,10 @@ export async function publishAgain(
   return answer;
 }
 
-/** @returns what makes the new message. It throws HttpError, 400 or 404 as above, or if its destination is no longer allowed */
+/**
+ * @returns a function that makes the new message. It throws HttpError 400 or 404, or if the destination is no
+ * longer allowed
+ */
 export async function drafting(account: Account, request: Omit<AgainRequest, 'callerIp'>) {
   const rules = await destinationRules(request.host, account);
   const overrides = parseOverrides(request, account, rules, now());

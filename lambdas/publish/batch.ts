@@ -74,7 +74,7 @@ async function prepareEach(
   return prepared;
 }
 
-/** A batch must be stored before the gateway times out, after 29 s. */
+/** The most messages of a batch: they must be stored before the gateway times out after 29 s. */
 const mostMessages = 5_000;
 /** Bytes of a message id and its JSON in an answer. */
 const answerBytes = 120;

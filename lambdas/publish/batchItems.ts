@@ -14,9 +14,9 @@ import { isOfRun } from './workflows.ts';
 export interface BatchRequest {
   /** A JSON array of `{destination, body?, headers?, queue?}`. */
   readonly body: Uint8Array;
-  /** The dialect of items whose headers do not show one. */
+  /** The dialect of items whose headers do not show their dialect. */
   readonly prefix: string;
-  /** Headers without an accepted prefix. Items without a trace get the batch's. */
+  /** Headers without an accepted prefix. Items without trace headers get these of the batch. */
   readonly otherHeaders?: readonly Header[];
   readonly callerIp: string;
   readonly host: string;
@@ -37,7 +37,6 @@ export async function readItems(request: BatchRequest): Promise<readonly (Publis
   return read;
 }
 
-/** @throws HttpError 400 */
 function refuseTooMany(items: number, most: number): void {
   if (items > most) {
     throw badRequest('too_many_items', `The body has ${items} messages; allowed are ${most}.`);
@@ -72,13 +71,13 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
 /** A run may submit thousands of branches with some twenty headers each. */
 const batchBounds = { values: 500_000, depth: 100 };
 
-/** The beginning of an error about a field that an item has, too. */
+/** The beginning of an error about a field that items have. */
 const fieldOfItem = /^The (?=(destination|body) )/;
 
 /**
- * Adds an item's place to its error: `[3].headers.Svc-Delay is …`.
+ * Adds an item's place in the batch to its error: `[3].headers.Svc-Delay is …`.
  *
- * @param place undefined outside a batch
+ * @param place undefined outside of batches
  */
 export function atPlace(place: string | undefined, error: HttpError): HttpError {
   if (place === undefined || error.message.startsWith(place)) return error;
@@ -93,7 +92,7 @@ export function atPlace(place: string | undefined, error: HttpError): HttpError 
 const isOfHeader = (message: string): boolean =>
   settings.headerPrefixes.some((prefix) => message.startsWith(`${prefix}-`));
 
-/** Returns an item's own error. @throws any other */
+/** Returns an error if it is an HttpError. @throws any other error */
 export function orThrow(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   throw error;
@@ -104,10 +103,10 @@ const itemWithHeaders = z.object({
   body: z.optional(z.unknown()),
 });
 
-/** The readable parts of a message that may be invalid. */
+/** The parts of a message that can be read even if it is invalid. */
 export type Glimpse = Pick<PublishRequest, 'config' | 'body'>;
 
-/** Reads the items with headers, even invalid ones. */
+/** Reads the items that have headers, even if they are invalid. */
 export function messagesIn(body: Uint8Array): readonly Glimpse[] {
   let items: unknown;
   try {
@@ -131,7 +130,6 @@ const glimpse = (headers: readonly Header[], body: string): Glimpse => ({
   body: Buffer.from(body),
 });
 
-/** A workflow header in a JSON body's text. */
 const workflowHeader = /"([a-z]+-workflow-[a-z-]+)"\s*:\s*"([^"\\]*)"/gi;
 
 /** Finds the run that an invalid JSON body names. */

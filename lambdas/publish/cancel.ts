@@ -29,7 +29,8 @@ const atOnce = 10;
 /**
  * Cancels a message. An attempt in flight may still arrive.
  *
- * @throws HttpError 404 for a message that does not exist or is over; 400 for one of a run, which would wait for it forever
+ * @throws HttpError 404 for a message that does not exist or is over; 400 for a message of a run, which would
+ * wait for it forever
  */
 export async function cancelMessage(account: Account, messageId: string): Promise<void> {
   const history = await loadWaiting(account, messageId);
@@ -50,8 +51,8 @@ async function* listed(account: Account, range: Range): AsyncGenerator<Candidate
 }
 
 /**
- * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to
- *   be cancelled
+ * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which returns a row's
+ * message if it is to be cancelled
  */
 export async function selection(account: Account, filter: Filter) {
   const scope = `${account.id}/messages`;
@@ -74,12 +75,12 @@ export async function selection(account: Account, filter: Filter) {
   return { scope, rows, selected };
 }
 
-/** Published clients send a count of 100, a page's length, to mean all. */
+/** Published clients send a count of 100, the length of a page, and mean all messages. */
 const mostOf = ({ ids, count }: Filter): number =>
   ids !== undefined || count === undefined || count === longestPage ? Infinity : count;
 
 /**
- * Can be repeated.
+ * Cancels messages. Can be repeated.
  *
  * @returns the number cancelled, and a cursor if the time ran out
  */
@@ -98,12 +99,15 @@ export async function cancelMessages(
   return { cancelled, cursor };
 }
 
-/** As many messages as a request reads without a slot for long reads. */
+/** The most messages that a request reads without a slot for long reads. */
 const lookedAt = rowsWithoutSlot;
-/** Clocks differ, so messages this recent may be older than the deletion. All of them are read. */
+/** Clocks differ, so a message this young may be older than the deletion. All of these are read. */
 const ambiguousMs = 3 * clockMarginMs;
 
-/** Older messages, and those for which there is no time, are cancelled when they are due. */
+/**
+ * Cancels delayed messages of a deleted queue. Those that are too old, or for which the time is too short,
+ * are cancelled when they are due.
+ */
 export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
   const until = now() + bulkBudgetMs;
   const since = now() - ambiguousMs;
@@ -120,7 +124,10 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
   });
 }
 
-/** A process that has counted before needs milliseconds. Otherwise the messages are read as for a cancellation. */
+/**
+ * A process that has counted before needs only milliseconds. Otherwise the messages are read as for a
+ * cancellation.
+ */
 const memoryBudgetMs = 4 * secondMs;
 const mostAwaited = 5;
 
@@ -132,7 +139,7 @@ interface ByState {
 /**
  * Counts the messages that a cancellation would cancel.
  *
- * @param isByState whether an exact answer has the number in each state
+ * @param isByState whether to count each state, if the count is exact
  */
 export async function countMessages(
   account: Account,

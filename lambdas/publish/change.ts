@@ -24,13 +24,15 @@ import {
 /**
  * Changes a message's settings before its next attempt.
  *
- * A job for the changed message is sent first, then the row is replaced if no other request changed it. Both have the change's
- * id. A worker drops a job with another change's id than the row's.
+ * A job for the changed message is sent first, and then the row is replaced if no other request changed it.
+ * Both have the id of the change. A worker drops a job whose change is not the row's.
  *
- * A message in a lane's line keeps its place, and needs a job only for a later time. The line is read again after the write: if the
- * message has left it, its attempt may have begun with the earlier settings, so the change is taken back.
+ * A message in a lane's line keeps its place, and gets a job only if it is moved to a later time. After the
+ * write the line is read again: if the message has left it, its attempt may have begun with the earlier
+ * settings, so the change is undone.
  *
- * @throws HttpError 400 for a message of a run, 404 for one that does not wait, 409 if its attempt begins, 503; nothing is changed
+ * @throws HttpError 400 for a message of a run, 404 for one that does not wait, 409 if its attempt begins,
+ * 503
  */
 export async function changeMessage(
   account: Account,
@@ -39,12 +41,12 @@ export async function changeMessage(
 ): Promise<Answer<typeof answers.changedMessage>> {
   const tried = new Set<string>();
   return retryOnConflict(manyChanges(messageId), async () => {
-    // Each try sends a job, and only the last try's may make the attempt.
+    // Each try sends a job. Only the job of the last try may make the attempt.
     const id = randomBytes(6).toString('hex');
     const history = await loadWaiting(account, messageId);
     const attempt = nextAttemptOf(history);
     const answer = { messageId, nextDeliveryTime: dueTimeOf(history, attempt) };
-    // An earlier write succeeded, but its answer was lost.
+    // An earlier try has written the row, but its answer was lost.
     if (tried.has(history.message.change?.id ?? '')) return answer;
     tried.add(id);
     refuseUnchangeable(history, attempt);

@@ -54,7 +54,7 @@ export async function listMessages(
 
   const isWanted = (listed: NonNullable<Listed['listed']>, time: number): boolean => {
     if (listed.end === 'REJECTED') return false;
-    // If ids are given, other filters are ignored.
+    // If ids are given, dates are ignored.
     if (filter.ids !== undefined) return true;
     const { fromDate = 0, toDate = Infinity } = filter;
     if (time < fromDate || time > toDate) return false;

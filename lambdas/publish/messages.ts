@@ -57,7 +57,7 @@ export async function loadAccepted(account: Account, messageId: string): Promise
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 
-/** Reads the host's circuit and the holds, if the next attempt waits for them. */
+/** Reads the circuit and the holds for which the next attempt waits, if it does. */
 async function holding(account: Account, history: MessageHistory) {
   const { message, attempts } = history;
   if (isOver(history)) return {};
@@ -88,7 +88,7 @@ export async function getMessageInAnyState(
     ...statusRecord(history),
     ...held,
     callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
-    // A run's dead letter is not the message's.
+    // A dead letter of a run is not shown as the message's.
     dlqId:
       last?.state === 'FAILED' && message.workflow === undefined ? dlqIdOf(history, last.number) : undefined,
   }));

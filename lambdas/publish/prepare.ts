@@ -38,12 +38,11 @@ export interface PublishRequest extends Pick<
   readonly fire?: Fire | undefined;
 }
 
-/** A fire's message ids are derived from this, so a repeated fire makes no others. */
+/** The ids of a fire's messages are derived from this, so a repeated fire makes the same messages. */
 interface Fire {
   readonly scheduleId: string;
-  /** Unix milliseconds. */
   readonly time: number;
-  /** Unguessable, so that the ids are too. */
+  /** Random, so that the ids cannot be guessed. */
   readonly seed: string;
 }
 
@@ -64,9 +63,9 @@ export interface Prepared {
 const longestUrl = 8_192;
 
 /**
- * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by name, so they are
- * encoded again with `encodeURIComponent`. If a destination needs other bytes or another order, publish its whole URL
- * percent-encoded.
+ * Adds the request's query parameters to a destination URL. The gateway decodes them and groups values by
+ * name, so they are encoded again with `encodeURIComponent`. If a destination needs other bytes or another
+ * order, its whole URL must be published percent-encoded.
  */
 export function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
@@ -95,7 +94,7 @@ export async function prepare(
   if (queueName !== undefined) scope?.refuseQueue('The queue', queueName);
   const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
-    // Clients compare the second half.
+    // Clients compare the second half of this sentence.
     const { name } = destination;
     throw notFound('url_group_not_found', `There is no URL group "${name}": topic ${name} not found.`);
   }
@@ -150,7 +149,6 @@ function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): Destina
 /**
  * Makes a destination's URL with the request's query parameters. A function has no query.
  *
- * @param field for the error
  * @throws HttpError 400 or 403
  */
 export function urlOf(
@@ -185,7 +183,8 @@ const messageIdFor = (
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));
 
 /**
- * Names the earlier message as the origin. Unlike a callback, the new one keeps no slot for another message.
+ * Makes a message that has the earlier one as its origin. Unlike a callback, it keeps no slot for another
+ * message.
  *
  * @param overrides the changed settings
  */

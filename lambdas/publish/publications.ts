@@ -1,4 +1,4 @@
-/** Publishes many requests with few AWS calls, each whole or not at all. */
+/** Publishes many requests with few AWS calls. Each request is published completely or not at all. */
 import type { Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -13,9 +13,11 @@ import type { Deduplication } from '../options/deduplication.ts';
 import { confirmKey, deduplicator, giveUpKey, type Deduplicated } from './repeated/deduplicate.ts';
 
 /**
- * The states of a request in order. It ends as `stored`, `refused` or `failed`; in the last two, nothing is delivered.
+ * The states of a request, in order. It ends as `stored`, `refused` or `failed`. If it is refused or failed,
+ * nothing is delivered.
  *
- * 1. `judged`: its messages are new or duplicates. `refused` if that could not be found out in time.
+ * 1. `judged`: it is known which of its messages are duplicates. `refused` if that could not be found out in
+ * time.
  * 2. `granted`: the account's limits allow its new messages, and its queue exists. Otherwise `refused`.
  * 3. `stored`: all its new messages and their first attempts are stored. Otherwise `failed`.
  */
@@ -26,9 +28,8 @@ type PublicationState =
 interface Publication {
   readonly prepared: Prepared;
   readonly deduplicated: readonly Deduplicated[];
-  /** The new messages that it has to store. */
   readonly drafts: readonly Draft[];
-  /** Earlier requests in the batch that store messages of this one, too. It fails if they do. */
+  /** Earlier requests in the batch that store the same messages. If one of them fails, this one fails. */
   readonly dependsOn: readonly Publication[];
   state: PublicationState;
 }
@@ -43,10 +44,10 @@ const isLate = (remainingMs: () => number): boolean => remainingMs() < finishing
 const firstStep = 100;
 
 /**
- * Publishes in steps, one after another. Requests that cannot begin in time are refused with 503.
+ * Publishes requests in steps. Requests that cannot begin in time are refused with 503.
  *
- * @param prepared a request or its error
- * @param remainingMs the time until the function is ended
+ * @param prepared each a request or its error
+ * @param remainingMs until the function is ended
  * @returns an answer or error for each, in order
  * @throws HttpError 503 if there is no time to begin
  * @throws if it is unknown what the first step stored
@@ -65,7 +66,7 @@ export async function publishAll(
     else if (isLate(remainingMs)) early.set(item, notBegun());
     else {
       const { publishDebounced } = await import('./repeated/debounce.ts');
-      // In order: the last message of an id has the newest body.
+      // One after another, so that the message has the newest body.
       early.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
     }
   }
@@ -142,7 +143,7 @@ async function publishStep(
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
   deduplication?.by === 'debounce' ? undefined : deduplication;
 
-/** Only the first of equal messages in a batch is stored. */
+/** Finds out which messages are duplicates. If a batch has equal messages, only the first is stored. */
 async function judge(
   prepared: readonly Prepared[],
   { deduplicate, broughtBy }: Steps,
@@ -174,8 +175,8 @@ const inheritedError = ({ dependsOn }: Publication): HttpError | undefined =>
   dependsOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
 
 /**
- * Counts new messages against the account's limits, and creates missing queues. In order, because later requests may depend on
- * earlier ones.
+ * Counts new messages against the account's limits, and creates missing queues. One after another, because
+ * later requests may depend on earlier ones.
  */
 async function grant(
   account: Account,
@@ -223,8 +224,8 @@ async function store(
 }
 
 /**
- * Tells later requests the outcome. An unpublished request gives up its deduplication keys, and its stored messages are taken
- * back.
+ * Tells later requests the outcome. If the request was not published, its deduplication keys are released and
+ * its stored messages ended.
  */
 async function finish(
   { state, deduplicated }: Publication,

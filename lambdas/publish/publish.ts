@@ -9,7 +9,7 @@ import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 /**
  * Publishes to a URL, or to all or none of the endpoints of a URL group.
  *
- * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted
+ * @throws HttpError 400, 403, 404, 412, 413, 429 or 503
  */
 export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
   if (isOfWorkflow(request)) {
@@ -28,7 +28,7 @@ export async function publish(account: Account, request: PublishRequest): Promis
   if (only !== undefined && others.length === 0 && deduplication === undefined) {
     return publishOne(account, prepared, only);
   }
-  // Most requests make one message and do not load this code.
+  // Loaded only now, because most requests make one message.
   const { publishAll } = await import('./batch.ts');
   const [outcome = notStored()] = await publishAll(account, [prepared]);
   if (outcome instanceof HttpError) throw outcome;

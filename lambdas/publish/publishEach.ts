@@ -1,4 +1,4 @@
-/** Publishes the messages of past deliveries again, for a bulk operation in the background. */
+/** Publishes messages that were delivered again, for a bulk operation in the background. */
 import type { Account } from '../account/account.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -15,14 +15,15 @@ import { acceptEach } from './accept.ts';
 import { drafting } from './again.ts';
 import type { RetryRequest } from './retryDeadLetters.ts';
 
-/** Messages in memory, each with a body of up to 4 MB. */
+/** How many messages are in memory at once, each with a body of up to 4 MB. */
 const atOnce = 10;
 
 /**
- * Publishes each message again under an id that follows from it, so that a repetition makes no other.
+ * Publishes messages again. The new ids are derived from the old ones, so that a repetition makes the same
+ * messages.
  *
- * @returns those that were published, now or before; the others; and the refusal by a limit, if any
- * @throws TransientError or errors of AWS: repeat it then
+ * @returns those that were published, now or before; the others; and the refusal if a limit was reached
+ * @throws TransientError or errors of AWS; it must then be repeated
  */
 export async function publishEach(
   account: Account,
@@ -66,7 +67,7 @@ function ofEntry(error: unknown): undefined {
   if (!(error instanceof HttpError) || error.status >= 500) throw error;
 }
 
-/** An earlier try may have died between a message's row and its job. */
+/** An earlier try may have died after it wrote the message and before it sent the job. */
 async function sendAgain({ message, attempts, end }: MessageHistory): Promise<void> {
   if (end !== undefined || attempts.length > 0) return;
   if (joinsAtOnce(message)) await joinQueue(message);

@@ -17,25 +17,28 @@ import { type Draft, renewed } from './prepare.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
 import { removeDeadLetters } from '../deadLetter/size.ts';
 
-/** A longer retry counts as dead, and another process may claim its dead letters. */
+/** A process that takes longer counts as dead. Another one may then claim its dead letters. */
 const retryTimeoutMs = 12_000;
-/** The first pause between claims of dead letters that other processes retry; pauses double. */
+/** Dead letters that other processes retry are claimed again after this pause, which doubles each time. */
 const firstPauseMs = 500;
 
 const atOnce = 10;
-/** Bytes of bodies in memory. A function has 512 MB, and sending needs each body twice. */
+/** The most bytes of bodies in memory. A function has 512 MB, and sending needs each body twice. */
 const bodyBytesAtOnce = 64 * 1_024 * 1_024;
 
-/** The new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or a refusal by a limit. */
+/**
+ * The new message; `gone` if the dead letter no longer exists; `failed` if it could not be sent; or the
+ * refusal by a limit.
+ */
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
 type Outcomes = Map<string, RetryOutcome>;
 
 /**
- * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id. One of several
- * processes sends it and the others wait; if that one dies, another sends the same message.
+ * Sends dead letters again as new messages, and removes them. The first claim fixes the new message's id. One
+ * of several processes sends the message while others wait; if it dies, another one sends the same message.
  *
- * @param until when to stop waiting for other processes, Unix milliseconds
+ * @param until when to stop waiting for other processes
  * @returns outcomes by dead letter id
  */
 export const retry = (
@@ -68,7 +71,7 @@ async function retryCharged(
   let left = await withBodies(deadLetters, outcomes);
   for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
     const theirs: Stored[] = [];
-    // Each chunk is sent and removed before the next is read, so that a dying process leaves less to do.
+    // Each chunk is sent and removed before the next is read, so that less is left to do if the process dies.
     for (const chunk of weighedChunksOf(left, bodyBytesAtOnce, ({ body }) => mostBytesOf(body))) {
       const claims = await claimEach(charges, account, chunk, outcomes);
       theirs.push(...claims.theirs);
@@ -83,13 +86,12 @@ async function retryCharged(
       for (const { deadLetter } of theirs) outcomes.set(deadLetter.dlqId, 'failed');
       return outcomes;
     }
-    // A longer pause would leave no time for the answer.
     await setTimeout(Math.min(pauseMs, leftMs));
     left = theirs;
   }
 }
 
-/** A dead letter whose message has expired is gone. */
+/** A dead letter whose message has expired is treated as gone. */
 async function withBodies(
   deadLetters: readonly DeadLetter[],
   outcomes: Outcomes,
@@ -104,7 +106,7 @@ async function withBodies(
 }
 
 /**
- * @param outcomes gets those decided here: refused, sent by another process, or gone
+ * @param outcomes gets the outcomes that are decided here
  * @returns `ours` to send, and `theirs`, which another process is sending
  */
 async function claimEach(
@@ -139,7 +141,7 @@ async function claimEach(
   return { ours, theirs };
 }
 
-/** Dead letters that are not accepted stay in the queue. */
+/** Dead letters whose message is not accepted stay in the queue. */
 async function sendClaimed(
   account: Account,
   claimed: readonly Claimed[],
@@ -156,7 +158,7 @@ async function sendClaimed(
   });
   const failures = await acceptEach(drafts);
   const sent = drafts.filter(({ message }) => !failures.has(message));
-  // Noted first, so that another process repeats it if this one dies.
+  // Noted before the removal, so that another process continues if this one dies.
   await eachOf(sent, atOnce, ({ deadLetter, message }) =>
     logAndContinue(noteRetry(deadLetter.message, message.messageId)),
   );

@@ -12,7 +12,7 @@ import { bulkBudgetMs, onEach } from '../list/pages.ts';
 import { isOfMessage, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
 import { retry } from './resend.ts';
 
-/** Its configuration overrides the message's. */
+/** The configuration in it overrides the message's. */
 export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
   readonly host: string;
 }
@@ -20,10 +20,9 @@ export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
 /** Dead letters in one step of a bulk retry. */
 const retriedAtOnce = 100;
 
-/** 100,000 ids would fit into an answer, but time runs out sooner. */
+/** An answer could have 100,000 ids, but there is not enough time for as many. */
 const mostResponses = 10_000;
 
-/** @throws HttpError 404, 503, or as for a publish */
 export async function retryDeadLetter(
   account: Account,
   dlqId: string,
@@ -47,7 +46,7 @@ export async function retryDeadLetter(
   return outcome;
 }
 
-/** Can be repeated: unsent dead letters are still there. */
+/** Sends dead letters again. If this is repeated, those that were not sent are tried again. */
 export async function retryDeadLetters(
   account: Account,
   filter: Filter,

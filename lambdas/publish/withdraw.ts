@@ -21,7 +21,7 @@ interface Withdrawn {
  * @returns false if it had already ended
  */
 export async function withdraw({ message, attempts, open }: Withdrawn): Promise<boolean> {
-  // Done first, so that later publishes make another message.
+  // Before the message ends, so that later publishes make another message.
   if (message.debounce !== undefined && attempts.length === 0)
     await endPeriod(message.messageId, message.debounce);
   const isFirst = await endMessage(message, 'CANCELED', now());

@@ -1,16 +1,15 @@
 /**
- * Requests of workflow clients. Workflows depend on publishing, so the handlers plug in this code, which is loaded on first
- * use.
+ * Requests of workflow clients. Workflows depend on publishing, so handlers plug them in here. They are
+ * loaded on first use.
  */
 import type { Account } from '../account/account.ts';
 import type { PublishRequest } from './prepare.ts';
 
-/** The answer to one part; with the run's id if it started one. */
+/** The answer to a request, with the run's id if it started a run. */
 export interface WorkflowAnswer {
   readonly messageId: string;
   readonly deduplicated?: true;
   readonly workflowRunId?: string;
-  /** Unix milliseconds. */
   readonly workflowCreatedAt?: number;
 }
 
@@ -18,8 +17,8 @@ interface WorkflowPublishing {
   /**
    * Publishes all requests or none.
    *
-   * @returns one answer for each, in order
-   * @throws HttpError 400 for a malformed request, 412 above a limit, and as for a publish
+   * @returns an answer for each, in order
+   * @throws HttpError 400 for a malformed request, 412 above a limit, or as a publish does
    */
   readonly publishRequests: (
     account: Account,
@@ -33,7 +32,7 @@ export function plugInWorkflows(loader: () => Promise<WorkflowPublishing>): void
   load = loader;
 }
 
-/** @throws Error if no handler plugged it in */
+/** @throws Error if no handler plugged in workflows */
 export function workflowPublishing(): Promise<WorkflowPublishing> {
   if (load === undefined) throw new Error('No handler for requests of workflow clients is plugged in.');
   return load();

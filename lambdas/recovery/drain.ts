@@ -12,19 +12,19 @@ import { queueDepths } from '../aws/queueDepths.ts';
 import { dueTimeOf } from '../message/status.ts';
 
 export interface Left {
-  /** Messages that are not delivered, cancelled or failed. */
+  /** Messages that have not ended. */
   readonly messages: number;
-  /** Unix milliseconds at which the last of them is due. */
+  /** When the last of these is due. */
   readonly lastDueAt: number | undefined;
   /** Active runs. */
   readonly runs: number;
-  /** Schedules that are not paused: each fire makes another message. */
+  /** Schedules that are not paused. Each fire makes another message. */
   readonly schedules: number;
   /** Messages in each SQS queue that is not empty. */
   readonly queues: Readonly<Record<string, number>>;
   /** Paused queues and flow-control keys with waiting messages. */
   readonly paused: readonly string[];
-  /** Paused schedules and dead letters do not delay the drain, but they are lost with the region. */
+  /** Paused schedules and dead letters do not delay the drain, but are lost with the region. */
   readonly pausedSchedules: number;
   readonly deadLetters: number;
 }
@@ -36,8 +36,8 @@ export const isEmptied = ({ messages, runs, schedules, queues }: Left): boolean 
   messages + runs + schedules === 0 && Object.keys(queues).every((name) => notWaitedFor.has(name));
 
 /**
- * Makes all accounts of this region refuse new work, or accept it again, from their next request on. A later call changes
- * accounts that are created later.
+ * Makes all accounts of this region refuse new work, or accept it again, from their next request on. For
+ * accounts that are created later it must be called again.
  *
  * @returns how many accounts were changed
  */
@@ -58,7 +58,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
   return changed;
 }
 
-/** Reads what a region still has to do, with one read of all its tables. */
+/** Finds what a region still has to do, by reading all its tables once. */
 export async function readRegion(): Promise<Left> {
   const depths = await queueDepths();
   let messages = 0;

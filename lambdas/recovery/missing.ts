@@ -1,4 +1,4 @@
-/** Finds lost messages: unfinished ones that will never be attempted. */
+/** Finds lost messages: those that have not ended, but for which no attempt is scheduled. */
 import { setTimeout } from 'node:timers/promises';
 import { attemptJob } from '../job/job.ts';
 import { sendAll } from '../job/send.ts';
@@ -17,10 +17,10 @@ export interface KnownAttempt {
   readonly attempt: number;
 }
 
-/** Ids of messages that nothing will attempt. */
+/** Ids of lost messages. */
 interface Lost {
   readonly accepted: readonly string[];
-  /** Their process ended while it accepted them. Their publishers have no answer, and send them again. */
+  /** The process ended before it answered the publisher, who sends the message again. */
   readonly unanswered: readonly string[];
 }
 
@@ -43,7 +43,7 @@ async function unknownIn(known: Known, signal?: AbortSignal): Promise<IsUnknown>
   return ({ accountId, messageId }, attempts) => {
     signal?.throwIfAborted();
     const last = Math.max(-1, ...attempts.map(({ number }) => number));
-    // The next attempt may not exist until the job of the last one is done.
+    // The next attempt may have no job until the job of the last one is done.
     const numbers = last < 0 ? [0] : [last, last + 1];
     return !numbers.some((attempt) => found.has(nameOf(accountId, { messageId, attempt })));
   };
@@ -57,9 +57,10 @@ async function* unknownMessages(known: Known, signal?: AbortSignal): AsyncGenera
 }
 
 /**
- * Finds such messages. Nothing may be written at the same time.
+ * Finds lost messages. Nothing may be written at the same time.
  *
- * @param first when a process first ended at work since the last search, if one did, Unix milliseconds
+ * @param first when the first process since the last search ended at work; Infinity if none did
+ * @param last when the last of them ended
  */
 export async function lostMessages(known: Known, first = Infinity, last = first): Promise<Lost> {
   const lost: Record<keyof Lost, string[]> = { accepted: [], unanswered: [] };
@@ -73,10 +74,11 @@ export async function lostMessages(known: Known, first = Infinity, last = first)
 }
 
 /**
- * Sends such messages, which may have been accepted, while others write: a message between two places may look lost, but not
- * twice. A callback is stored before its job, and left to its attempt's job.
+ * Sends lost messages that may have been accepted, while other processes write: a message that is just moving
+ * between two places may look lost once, but not twice. A callback is stored before its job, and left to its
+ * attempt's job.
  *
- * @param createdBefore when a process ended, Unix milliseconds
+ * @param createdBefore when a process ended
  * @throws the signal's reason once it is aborted
  */
 export async function sendLost(
@@ -87,7 +89,7 @@ export async function sendLost(
   const suspects: Unfinished[] = [];
   for await (const suspect of unknownMessages(known(), signal)) {
     const { callbackOf, workflow, createdAt } = suspect.message;
-    // A clock may have been set back since.
+    // The clock may have been set back since the message was created.
     const isEarlier = createdAt < createdBefore || createdAt > now();
     if (callbackOf === undefined && workflow === undefined && isEarlier) suspects.push(suspect);
   }

@@ -15,27 +15,27 @@ import { allSchedules } from '../schedule/rows.ts';
 import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
 /**
- * The longest time from a record until its follow-up work is done. If the worker of a long job dies at its start, the job is
- * hidden for 90 minutes, and that may happen twice.
+ * The longest time from a record until the work that follows it is done. If the worker of a long job dies at
+ * its start, the job is hidden for 90 minutes, and that may happen twice.
  */
 export const longestWorkMs = 3 * hourMs;
 
 interface RecoverOptions {
   /**
-   * Unix milliseconds. Follow-up work of later records is repeated, because it may not have been done. `longestWorkMs` before
-   * the restored time, or before the loss, is enough.
+   * The work that follows records from this time on is repeated, because it may not have been done.
+   * `longestWorkMs` before the restored time, or before the loss, is enough.
    */
   readonly since: number;
-  /** Whether jobs are only counted instead of sent. */
+  /** If true, jobs are only counted, not sent. */
   readonly isDryRun: boolean;
 }
 
 interface Recovered extends RecoveredRuns {
-  /** Attempts that were sent. */
+  /** Attempts whose jobs were sent. */
   readonly attempts: number;
   /** Attempts in waiting lines, which start when there is capacity. */
   readonly waiting: number;
-  /** Records whose follow-up work is repeated. */
+  /** Records after which the work that follows is repeated. */
   readonly followUps: number;
   readonly pumps: number;
   readonly schedules: number;
@@ -72,7 +72,7 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
-/** The next attempt of a message, and the check of its last record if that is new. */
+/** The jobs of a message: its next attempt, and a check of its last record if that is recent. */
 function jobsOf(
   history: Unfinished,
   since: number,
@@ -95,7 +95,7 @@ function jobsOf(
   return { jobs: [...followUp, next], isInLine: false };
 }
 
-/** Lets Scheduler fire all schedules. Existing schedules in Scheduler do not change. */
+/** Lets Scheduler fire all schedules. Schedules that it already has are not changed. */
 async function startSchedules(isDryRun: boolean): Promise<number> {
   let count = 0;
   for await (const schedule of allSchedules()) {

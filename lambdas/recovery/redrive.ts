@@ -1,6 +1,6 @@
 /**
- * Sends parked messages back to their queues, and undelivered fires to the queue of fires. A message is deleted after it was
- * sent, so it may be sent twice. Finished work is not repeated.
+ * Sends parked messages back to their queues, and undelivered fires to the queue of fires. A message is
+ * deleted only after it was sent, so it may be sent twice. Work that is finished is not repeated.
  */
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -21,7 +21,7 @@ interface Redriven {
   readonly sent: number;
   /** Messages that stay in the queue. */
   readonly left: number;
-  /** Messages that arrived after the start. Most of them were sent back and failed again. */
+  /** Messages that arrived after the start. Most were sent back and failed again. */
   readonly since: number;
 }
 
@@ -42,8 +42,8 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
   const begunAt = now();
   return sendBack(settings.parkedQueueUrl, until, async (text) => {
     const parked = parseParked(text);
-    // A worker parks a job that still fails within milliseconds. Sending it back again would repeat that until the time is
-    // over.
+    // A worker parks a job that still fails within milliseconds. Without this check, it would be sent back
+    // again and again.
     if (parked.parkedAt > begunAt) return 'since';
     if (!isWanted(parked)) return 'left';
     await sendToSource(parked.queue, { text: parked.text, group: parked.group });
@@ -51,7 +51,7 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
   });
 }
 
-/** Sends back all parked messages and undelivered fires. @param until Unix milliseconds at which to end */
+/** Sends back all parked messages and undelivered fires. @param until when to stop */
 export async function redriveAll(until: number) {
   const parked = await redriveParked({ isWanted: () => true, until });
   return { parked, fires: await redriveFires(until) };
@@ -95,7 +95,7 @@ async function sendBack(
 }
 
 async function receive(queueUrl: string): Promise<readonly Message[]> {
-  // Long polling asks all servers of SQS, so no message is missed.
+  // Long polling asks all servers of SQS, so that no message is missed.
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
       QueueUrl: queueUrl,
@@ -106,7 +106,7 @@ async function receive(queueUrl: string): Promise<readonly Message[]> {
   return Messages;
 }
 
-/** A message that cannot be sent does not delay the others. */
+/** If a message cannot be sent, it is logged, and the next one is sent. */
 async function sendOrLog(
   { Body = '', MessageId }: Message,
   send: (text: string) => Promise<Outcome>,

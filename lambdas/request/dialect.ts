@@ -8,23 +8,23 @@ import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
 import { badField } from '../error/httpError.ts';
 
 export interface CanonicalRequest {
-  /** The prefix of the request's headers, and of the service's headers for its message. */
+  /** The prefix of the request's headers, also used for the headers of its deliveries. */
   readonly prefix: string;
   readonly config: Config;
   readonly queryToken: string | undefined;
   /** Headers without an accepted prefix. */
   readonly otherHeaders: readonly Header[];
-  /** Query parameters without an accepted prefix: they belong to the destination. */
+  /** Query parameters without an accepted prefix. They belong to the destination. */
   readonly otherQuery: readonly Header[];
 }
 
 export const defaultPrefix = 'Svc';
 
-/** The query parameter for a token. QStash's is not named after its headers. */
+/** The query parameter for a token. QStash's is not called like its headers. */
 const queryTokenName = (prefix: string): string =>
   prefix === 'Upstash' ? 'qstash_token' : `${prefix.toLowerCase()}_token`;
 
-/** The dialect's part of the management API's paths. QStash's is its own name. */
+/** The dialect's part in paths of the management API. QStash's is not called like its headers. */
 const brandOf = (prefix: string): string => (prefix === 'Upstash' ? 'qstash' : prefix.toLowerCase());
 
 const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
@@ -33,22 +33,23 @@ const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
 ];
 
 /**
- * A publish without settings shows no dialect and counts as the default one. Clients of other dialects send such publishes,
- * too, so a delivery in the default dialect has the headers of all.
+ * The dialects in which a delivery has headers. A publish without settings shows no dialect, so it counts as
+ * the default one. Because clients of other dialects send such publishes, too, its delivery has the headers
+ * of all dialects.
  */
 export const deliveryDialects = (prefix: string, prefixes: readonly string[]): readonly string[] =>
   prefix === defaultPrefix ? acceptedOf(prefixes) : [prefix];
 
-/** Whether times in a dialect's callbacks are numbers, because existing receivers of QStash parse them so. */
+/** Whether times in a dialect's callbacks are numbers, as existing receivers of QStash expect. */
 export const hasNumericTimes = (prefix: string): boolean => prefix === 'Upstash';
 
-/** Finds the accepted dialect of a brand in a management API path. */
+/** Finds the prefix of a dialect by its name in a path of the management API. */
 export const prefixOfBrand = (brand: string, prefixes: readonly string[]): string | undefined =>
   acceptedOf(prefixes).find((prefix) => brandOf(prefix) === brand);
 
 /**
- * Separates a request's headers and query parameters into configuration and the rest. A header wins over a query parameter with
- * the same name. If a request has two accepted prefixes, the first of the list is remembered.
+ * Separates a request's headers and query parameters into configuration and the rest. If both have a setting,
+ * the header counts. If a request has two accepted prefixes, the first in the list counts.
  *
  * @param headers lower-case names
  * @param query decoded names and values
@@ -123,7 +124,7 @@ export class ConfigReader {
     return headerName(this.#prefix, `${this.#scope}${name}`);
   }
 
-  /** The only value of a header, if it is given. */
+  /** The value of a setting, if it is given once. */
   single(name: SettingName): string | undefined {
     const values = this.#config.get(name);
     if (values === undefined) return undefined;
@@ -139,7 +140,7 @@ export class ConfigReader {
     return value === undefined ? undefined : parse(this.field(name), value);
   }
 
-  /** Headers to forward, without their prefix. */
+  /** The headers to forward, without their prefix. */
   forwarded(): readonly Header[] {
     return [...scoped(this.#config, 'forward')].flatMap(([name, values]) =>
       values.map((value): Header => [name, value]),

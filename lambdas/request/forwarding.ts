@@ -4,8 +4,8 @@ import { readToken } from '../account/credentials.ts';
 import { badField, quote } from '../error/httpError.ts';
 
 /**
- * Headers that belong to one connection (RFC 9110, 7.6.1), or that the service sets. `Accept-Encoding` is one because the
- * service reads the answer, not the sender.
+ * Headers that belong to one connection (RFC 9110, 7.6.1), or that the service sets. `Accept-Encoding` is
+ * included, because the service reads the answer, not the sender.
  */
 const ownHeaders = new Set([
   'accept-encoding',
@@ -36,8 +36,8 @@ const sendable = new RegExp(headerTextForm);
 const staysBehind = (name: string): boolean => isOwnHeader(name) || isGatewayHeader(name);
 
 /**
- * Picks the headers that a request forwards by name. Clients pass on every header of a request that they received, so
- * connection and gateway headers are dropped instead of refused.
+ * Selects the headers that a request forwards by name. Clients may forward all headers of a request that they
+ * received, so headers of connections and gateways are dropped, not refused.
  *
  * @param field returns a header's name as the client wrote it, for the error
  * @throws HttpError 400 for a name or value that cannot be sent
@@ -56,13 +56,13 @@ export function forwardedByName(
   return forwarded;
 }
 
-/** Whether a header has a token of the service, even among values that were joined by commas. */
+/** Whether a header contains a token of the service, even among values joined by commas. */
 const carriesToken = ([name, value]: Header): boolean =>
   name === 'authorization' && value.split(/[\s,]/).some((part) => readToken(part) !== undefined);
 
 /**
- * Picks the headers of an incoming request when all are forwarded: without headers of the connection and of gateways, and
- * without an `Authorization` with a token of the service.
+ * Selects the headers of an incoming request if all are forwarded: without those of the connection and of
+ * gateways, and without tokens of the service.
  */
 export const passedOn = (headers: readonly Header[]): readonly Header[] =>
   headers.filter((header) => !staysBehind(header[0]) && !carriesToken(header));

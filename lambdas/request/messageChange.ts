@@ -14,7 +14,7 @@ import { forwardedByName } from './forwarding.ts';
 
 /** The changes that a request makes to a waiting message. Missing settings are undefined. */
 export interface MessageChanges {
-  /** Unix milliseconds of the next attempt. */
+  /** When the next attempt is to be made. */
   readonly dueAt?: number | undefined;
   readonly maxRetries?: number | undefined;
   readonly timeoutMs?: number | undefined;
@@ -46,11 +46,10 @@ function textsIn(bytes: Uint8Array) {
 }
 
 /**
- * Reads the change of a message: the fields of its body, and publish settings in the headers of the request or of the body. A
- * field of the body wins.
+ * Reads the change of a message: the fields of its body, and publish settings in the headers of the request
+ * or of the body. If both are given, the field counts.
  *
- * @param prefixes the accepted ones
- * @param now Unix milliseconds
+ * @param prefixes those that are accepted
  * @throws HttpError 400, or 412 above a limit of the account
  */
 export function parseMessageChange(

@@ -16,7 +16,6 @@ import { withKnownCredentials } from '../shared/urlCredentials.ts';
 
 /** All options of a publish, checked against the account's limits. */
 export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
-  /** Unix milliseconds. */
   readonly notBefore: number;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
@@ -69,7 +68,7 @@ interface Request extends Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHea
   readonly defaults?: Config | undefined;
 }
 
-/** Reads a message's full configuration, and separately only what the request gives. */
+/** Reads a message's whole configuration, and also only the part that the request gives. */
 function parse(request: Request, account: Account, rules: DestinationRules, now: number) {
   const config = account.scope?.own(request.config) ?? request.config;
   const reader = new ConfigReader(request.prefix, configOverDefaults(config, request.defaults));
@@ -114,7 +113,7 @@ export const parsePublishOptions = (
   now: number,
 ): PublishOptions => parse(request, account, rules, now).options;
 
-/** Keeps the credentials in callback URLs when a configuration is replaced, as `withKnownCredentials` does. */
+/** Keeps the credentials in callback URLs when a configuration is replaced; see `withKnownCredentials`. */
 export function configWithKnownCredentials(config: Config, before: Config | undefined): Config {
   const urlOf = (from: Config | undefined, name: CallbackScope): string | undefined => {
     const text = from?.get(name)?.[0];
@@ -130,7 +129,7 @@ export function configWithKnownCredentials(config: Config, before: Config | unde
 /**
  * Reads only the settings in a request that sends a message again.
  *
- * @throws as {@link parsePublishOptions}
+ * @throws HttpError as {@link parsePublishOptions} does
  */
 export function parseOverrides(
   request: Pick<CanonicalRequest, 'prefix' | 'config'>,

@@ -1,11 +1,14 @@
 /**
- * W3C Trace Context, by which tracers such as OpenTelemetry connect requests. A request's headers are passed on unchanged to
- * the requests that follow from it.
+ * W3C Trace Context, by which tracers such as OpenTelemetry connect requests. The headers of a request are
+ * passed on unchanged to the requests that it causes.
  */
 import { valuesOf, type Header } from '../shared/headers.ts';
 import { addMissingHeaders } from './forwarding.ts';
 
-/** Version, trace, span and flags. Version `ff` and ids of only zeros are invalid. Only later versions have more fields. */
+/**
+ * Version, trace, span and flags. Version `ff` and ids that are only zeros are invalid. Only later versions
+ * may have more fields.
+ */
 const parentForm =
   /^(?:00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}|(?!00|ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-.*)?)$/;
 

@@ -17,9 +17,10 @@ interface ChangeRequest {
 }
 
 /**
- * Settings that the request does not name stay, even hidden ones, such as a redacted body.
+ * Changes a schedule. Settings that the request does not name stay the same, even hidden ones, such as a
+ * redacted body.
  *
- * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
+ * @throws HttpError 400, 403, 404, 412 or 503
  */
 export async function changeSchedule(
   account: Account,
@@ -53,7 +54,7 @@ export async function changeSchedule(
       prefix: before.prefix,
       config: new Map([...configOverDefaults(given.config, before.config)].filter(isGiven)),
       otherHeaders: [...keptHeaders, ...given.otherHeaders.filter(([, value]) => value !== '')],
-      // Query parameters belong to the destination that they came with.
+      // Query parameters belong to the destination with which they were given.
       otherQuery: isSameDestination ? before.otherQuery : [],
       destination: isSameDestination ? before.destination : destination,
       body: keptBody,

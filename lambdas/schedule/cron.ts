@@ -1,6 +1,6 @@
 /**
- * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner reads the fields and walks the calendar;
- * this file translates them and handles clock changes (see `docs/publishing.md`).
+ * Five-field cron with a zone (`Svc-Cron`), for Amazon EventBridge Scheduler. croner parses the fields and
+ * finds the times. This file translates them and handles clock changes (see `docs/publishing.md`).
  */
 import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';
@@ -14,7 +14,10 @@ export interface Cron {
   readonly text: string;
   /** An IANA time zone; `UTC` by default. */
   readonly timezone: string;
-  /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`; the schedule fires when either does. */
+  /**
+   * One or two, each `cron(minutes hours day-of-month month day-of-week *)`. The schedule fires at the times
+   * of both.
+   */
   readonly schedulerExpressions: readonly string[];
   /** The five fields as given, or those of a word such as `@daily`. */
   readonly fields: string;
@@ -31,7 +34,7 @@ const nicknames: ReadonlyMap<string, string> = new Map([
   ['@annually', '0 0 1 1 *'],
 ]);
 
-/** Characters: more than every value of every field. */
+/** The most characters: longer than a list of every value of every field. */
 const longestText = 500;
 
 const parsed = new Map<string, Cron>();
@@ -39,7 +42,6 @@ const parsed = new Map<string, Cron>();
 /**
  * Parses `CRON_TZ=<zone>` and five fields, or a word such as `@daily`.
  *
- * @param field the header's name, for the error
  * @throws HttpError 400 that names the wrong field or zone
  */
 export const parseCron = (field: string, given: string): Cron =>
@@ -85,12 +87,12 @@ function parse(field: string, text: string): Cron {
 }
 
 /**
- * Yields a schedule's fires after `after`, in order, as Unix milliseconds.
+ * Yields a schedule's fires after `after`, in order, as.
  *
- * It follows EventBridge Scheduler at clock changes
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time): a skipped time is skipped,
- * and a repeated one fires "only once ... before the shift occurs". croner has other rules for zones, so it walks wall time
- * here.
+ * At clock changes it does what EventBridge Scheduler does
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time): a time
+ * that does not exist is skipped, and a time that occurs twice fires "only once ... before the shift occurs".
+ * croner does otherwise, so here it gets local times without a zone.
  */
 export function* fires(cron: Cron, after: number): Generator<number, undefined> {
   const clock = wallClock(cron.timezone);
@@ -105,8 +107,8 @@ export function* fires(cron: Cron, after: number): Generator<number, undefined> 
 }
 
 /**
- * croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would miss 1 March. A search that
- * leaves February is repeated from February's last second.
+ * croner 11 reads 31 February as 2 or 3 March and continues from there, so `0 0 1,31 * *` would miss 1 March.
+ * If it leaves February, the search is repeated from February's last second.
  */
 function nextWall(calendar: Calendar, wall: Date): Date | null {
   const next = calendar.nextRun(wall);
@@ -115,10 +117,10 @@ function nextWall(calendar: Calendar, wall: Date): Date | null {
   return calendar.nextRun(new Date(march - 1000));
 }
 
-/** From `after` until `time`, the next fire is the same. */
+/** The last result. It is also the next fire after any time between `after` and `time`. */
 const lastFound = new WeakMap<Cron, { readonly after: number; readonly time: number | undefined }>();
 
-/** The first fire after `after`, Unix milliseconds, if any. */
+/** The first fire after `after`, if any. */
 export function nextFire(cron: Cron, after: number): number | undefined {
   const last = lastFound.get(cron);
   if (last?.time !== undefined && last.after <= after && after < last.time) return last.time;

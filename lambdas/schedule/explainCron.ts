@@ -10,7 +10,7 @@ import { noSuchSchedule } from './wholeSchedule.ts';
 
 const shownFires = 5;
 
-/** Few functions need the library. Importing it takes longer than its work. */
+/** Loaded on first use: few functions need it, and the import takes longer than the work. */
 let library: Promise<typeof cronstrue> | undefined;
 const said = new WeakMap<Cron, string>();
 
@@ -19,13 +19,13 @@ export async function inWords(cron: Cron): Promise<string> {
   if (known !== undefined) return known;
   library ??= import('cronstrue').then(({ default: words }) => words);
   const when = (await library).toString(cron.fields, { use24HourTimeFormat: true });
-  // There are two expressions if both day fields are set.
+  // There are two expressions if a day of the month and a day of the week are given.
   const text = `${when}${cron.schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
   said.set(cron, text);
   return text;
 }
 
-/** @throws HttpError 400 as for `Svc-Cron` */
+/** @throws HttpError 400 as `Svc-Cron` does */
 export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
   const cron = parseCron('expression', given);
   return {
@@ -39,7 +39,7 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
 const mostNext = 100;
 
 /**
- * The next fires, also in the schedule's zone. A paused schedule will skip them.
+ * The next fires, also as times in the schedule's zone. A paused schedule skips them.
  *
  * @param countText 1 to 100; 10 by default
  * @throws HttpError 400 or 404

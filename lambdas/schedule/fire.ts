@@ -11,14 +11,15 @@ import { sendUndelivered } from '../job/receipt.ts';
 import { endLeftOver, sendMissed } from './firing.ts';
 import { publishFire } from './publishFire.ts';
 
-/** A worker with an older claim has died: its function times out after 60 s. */
+/** A worker with an older claim has died: its function is ended after 60 s. */
 const staleMs = minuteMs;
 
-/** A save's row may be written until the API request ends. */
+/** A schedule's save may be unfinished until its API request is over. */
 const savingMs = minuteMs;
 
 /**
- * A save replaces the row it read, so its row is never written after a later one.
+ * Whether a save may still be written. A save replaces the row that it read, so it is never written after a
+ * later one.
  *
  * @param schedule as it is now
  */
@@ -29,7 +30,8 @@ const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boo
 /**
  * Publishes a fire once, even if Scheduler sends it several times.
  *
- * @throws if it must be retried: another worker handles it, something could not be stored, or its save is not finished
+ * @throws if it must be retried: another worker handles it, something could not be stored, or the schedule's
+ * save is not finished
  */
 export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: number }): Promise<void> {
   const { accountId, scheduleId, saveId } = notice;
@@ -37,7 +39,8 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
     if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
-    // The request of a losing save removes it. A later fire shows that it was left over.
+    // A save that lost against another is removed by its own request. If it still fires later, that request
+    // has died.
     if (!isRecent(timeOfId(saveId), savingMs, now())) await endLeftOver(accountId, saveId);
     return;
   }
@@ -50,7 +53,8 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
-  // Earlier fires no longer count as missed after this one is noted.
+  // First the fires that were missed before this one: once this fire is noted, they no longer count as
+  // missed.
   if (notice.kind === undefined) await sendMissed(schedule, time);
   const published = await publishFire(schedule, time);
   await noteFire(accountId, scheduleId, { time, ...published });
@@ -68,8 +72,8 @@ const givenUpErrors: Readonly<Record<GiveUpReason, string>> = {
 };
 
 /**
- * Gives up a fire that kills its worker or fails with a fault. The schedule shows it, and it is in the queue of undelivered
- * fires.
+ * Gives up a fire that kills its worker or fails because of a bug. The schedule shows the error, and the fire
+ * is in the queue of undelivered fires.
  *
  * @throws if this must be retried
  */
@@ -88,13 +92,16 @@ export async function giveUpFire(
   const error = givenUpErrors[why];
   log.error('A fire was given up', { accountId, scheduleId, time, error });
   await sendUndelivered(formatNotice(notice));
-  // The fire is not marked as handled: an operator can send its text again.
+  // The fire is not marked as handled, so that an operator can send it again.
   await noteFire(accountId, scheduleId, { time, messageIds: [], error });
   count('GivenUp');
   count('ScheduleMisses');
 }
 
-/** The minute of a fire, Unix milliseconds. Emulators do not replace the keyword in the notice, but send within that minute. */
+/**
+ * The minute of a fire. Emulators do not replace the keyword in the notice, but send the notice within that
+ * minute.
+ */
 function fireTime({ time }: FireNotice, sentAt: number): number {
   const timeMs = Date.parse(time);
   return Number.isNaN(timeMs) ? Math.floor(sentAt / minuteMs) * minuteMs : timeMs;

@@ -27,7 +27,6 @@ export async function startFiring(schedule: Schedule, cron: Cron): Promise<void>
   );
 }
 
-/** @throws HttpError 400 */
 export const catchUpOf = ({ config, prefix }: Pick<Schedule, 'config' | 'prefix'>): CatchUp | undefined =>
   new ConfigReader(prefix, config).read('catch-up', parseCatchUp);
 
@@ -38,7 +37,7 @@ const sendNotice = (notice: FireNotice): Promise<unknown> =>
 const noticesAtOnce = 10;
 
 /**
- * A fire sent twice publishes once.
+ * Sends the fires that were missed. A fire that is sent twice publishes once.
  *
  * @param until Unix milliseconds, exclusive
  */
@@ -54,14 +53,14 @@ export async function sendMissed(schedule: Schedule, until: number): Promise<voi
   });
 }
 
-/** The fire worker looks for missed fires. */
+/** Lets the worker of fires look for missed fires. */
 export async function lookForMissed(schedule: Schedule): Promise<void> {
   if (catchUpOf(schedule) === undefined) return;
   const { accountId, scheduleId, saveId } = schedule;
   await sendNotice({ accountId, scheduleId, saveId, time: new Date(now()).toISOString(), kind: 'look' });
 }
 
-/** Ends an unused save. If that fails, the save's next fire does it. */
+/** Ends a save that is no longer used. If this fails, the save's next fire ends it. */
 export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {
     const { schedulerExpressions } = parseCron('Svc-Cron', cron);
@@ -75,10 +74,13 @@ export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSched
   }
 }
 
-/** A cron expression becomes at most two of Scheduler's. */
+/** A cron expression needs at most two of Scheduler's. */
 const mostExpressions = 2;
 
-/** Ends the rest of a save. Its schedules in Scheduler are deleted last: their next fire finishes this if the process dies. */
+/**
+ * Removes a save that is no longer used. Its schedules in Scheduler are deleted last: if the process dies,
+ * their next fire repeats this.
+ */
 export async function endLeftOver(accountId: string, saveId: string): Promise<void> {
   await deleteLostBody(saveId, accountId);
   await Promise.all(

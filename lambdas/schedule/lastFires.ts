@@ -15,7 +15,7 @@ type States = NonNullable<Answer<typeof answers.schedule>['lastScheduleStates']>
 type State = States[string];
 
 /**
- * Reads the state of `<account>/<message>`; a final one is kept.
+ * The state of a message, by `<account>/<message>`. Final states are cached.
  *
  * @returns undefined if the message's row has expired
  */
@@ -29,7 +29,7 @@ async function readState(key: string): Promise<State | undefined> {
   return history.end === undefined && history.attempts.at(-1)?.state === 'DELIVERED' ? 'SUCCESS' : 'FAIL';
 }
 
-/** Messages of one fire read in parallel. */
+/** How many messages of one fire are read at once. */
 const statesAtOnce = 10;
 
 export async function statesOf(accountId: string, messageIds: readonly string[]): Promise<States> {
@@ -43,7 +43,7 @@ export async function statesOf(accountId: string, messageIds: readonly string[])
 
 export async function lastStates({ accountId, lastFire }: Schedule): Promise<States | undefined> {
   if (lastFire === undefined) return undefined;
-  // A fire without messages shows the reason instead of states.
+  // A fire without messages has an error instead of states.
   return lastFire.error === undefined
     ? statesOf(accountId, lastFire.messageIds)
     : { [lastFire.error]: 'FAIL' };
@@ -52,7 +52,7 @@ export async function lastStates({ accountId, lastFire }: Schedule): Promise<Sta
 type Fire = Answer<typeof scheduleFires>['fires'][number];
 
 const mostFires = 10;
-/** The most states read for all fires: a fire to a URL group may have a hundred messages. */
+/** How many messages are read for all fires together. A fire to a URL group may have a hundred. */
 const mostStates = 50;
 
 /**
@@ -68,7 +68,7 @@ export async function getFires(
   if (schedule === undefined) throw noSuchSchedule(scheduleId);
   const handled = await lastFires(accountId, scheduleId, mostFires);
   const { lastFire } = schedule;
-  // A fire that was given up is not handled, but the schedule notes it.
+  // A fire that was given up is not among the handled ones. Only the schedule's row has it.
   const isListed = lastFire === undefined || handled.some(({ time }) => time === lastFire.time);
   const all = isListed
     ? handled

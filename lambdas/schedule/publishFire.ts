@@ -13,7 +13,7 @@ import { withCharges } from '../usage/charge.ts';
 import { reportUsage } from '../usage/counter.ts';
 
 /**
- * @param time the fire's time, Unix milliseconds
+ * @param time the fire's time
  * @returns the message ids, or why no message was made
  */
 export async function publishFire(
@@ -23,7 +23,7 @@ export async function publishFire(
   const { accountId, scheduleId, seed, saveId } = schedule;
   const account = await loadAccount(accountId, false);
   if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
-  // A moved account could not change or delete its schedules here, so they must stop.
+  // The account has moved to another region and could not change or delete its schedules here, so they stop.
   if (account.region !== settings.region) {
     return { messageIds: [], error: `The account is served in ${account.region}.` };
   }
@@ -42,13 +42,13 @@ export async function publishFire(
         const refusal = charge(drafts.length);
         if (refusal !== undefined) throw refusal;
         await ensureQueue(account, schedule.queueName);
-        // A retried fire accepts the failed messages under the same ids.
+        // If the fire is retried, it accepts the failed messages under the same ids.
         const failures = [...(await acceptEach(drafts)).values()];
         if (failures.length > 0)
           throw new AggregateError(failures, 'Not every message of a fire could be stored.');
       });
     } finally {
-      // Other processes would still count messages that were reserved and given back.
+      // Reported at once: other processes would otherwise count messages that were reserved and given back.
       await reportUsage(account);
     }
     return { messageIds: drafts.map(({ message }) => message.messageId) };

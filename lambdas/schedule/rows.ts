@@ -1,4 +1,4 @@
-/** Rows of schedules, and temporary rows of fires, so that each fire is handled once. */
+/** The rows of schedules. Rows of fires, which expire, ensure that each fire is handled once. */
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -42,7 +42,7 @@ export const countSchedules = async (accountId: string): Promise<number> =>
 export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   const rows = scanRows({
     TableName: settings.schedulesTable,
-    // Rows of fires have no save.
+    // Leaves out rows of fires, which have no save.
     FilterExpression: 'attribute_exists(saveId)',
   });
   for await (const row of rows) yield scheduleOf(row);
@@ -55,8 +55,9 @@ export async function listSchedules(accountId: string): Promise<readonly StoredS
 }
 
 /**
- * @param readSaveId the save that was read, paused like the new one; undefined if there was none
- * @returns false if another request changed, paused or resumed it; nothing is written
+ * @param readSaveId the save of the schedule as it was read, paused like the new one; undefined if there was
+ * no schedule
+ * @returns false if another request has changed, paused or resumed it; nothing is written
  */
 export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> => {
   const { accountId, scheduleId, config, ...rest } = schedule;
@@ -75,7 +76,7 @@ export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | unde
   );
 };
 
-/** @returns the schedule before; undefined if it does not exist */
+/** @returns the schedule as it was before; undefined if it does not exist */
 export async function setPaused(
   accountId: string,
   scheduleId: string,
@@ -101,7 +102,7 @@ export async function deleteSchedule(
   return Object.keys(row).length === 0 ? undefined : scheduleOf(row);
 }
 
-/** Not if a later fire is noted, or the schedule is gone. */
+/** Notes a schedule's last fire, unless a later one is noted or the schedule is gone. */
 export async function noteFire(accountId: string, scheduleId: string, fire: LastFire): Promise<void> {
   await update(settings.schedulesTable, keyOf(accountId, scheduleId), 'SET lastFire = :fire', {
     onlyIf: 'attribute_exists(id) AND (attribute_not_exists(lastFire) OR lastFire.#time <= :time)',
@@ -109,10 +110,10 @@ export async function noteFire(accountId: string, scheduleId: string, fire: Last
   });
 }
 
-/** Scheduler retries a fire for one day, and SQS keeps it for 14 days. */
+/** Scheduler retries a fire for a day, and SQS keeps it for 14 days. */
 const fireMemoryMs = 16 * dayMs;
 
-/** In a separate partition. Account ids have no slash. */
+/** Fires are in a separate partition. Account ids have no slash. */
 const fireKey = (accountId: string, scheduleId: string, time: number) => ({
   owner: `${accountId}/${scheduleId}`,
   id: String(time),
@@ -127,8 +128,7 @@ const fireRow = z.object({
 });
 
 /**
- * @param now Unix milliseconds
- * @param endedBy Unix milliseconds; workers with claims up to then have died
+ * @param endedBy Unix milliseconds; workers with claims from before then have died
  * @returns `mine`; `done` if it was handled before; `busy` if another worker handles it
  */
 export async function claimFire(

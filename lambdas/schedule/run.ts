@@ -10,7 +10,7 @@ import { loadWholeSchedule } from './wholeSchedule.ts';
  * Publishes a schedule's messages now, even if it is paused, without deduplication.
  *
  * @param host the service's host in the request
- * @throws HttpError 404, or as for a publish; nothing is accepted
+ * @throws HttpError 404, or as for a publish
  */
 export async function runSchedule(
   account: Account,
@@ -19,7 +19,7 @@ export async function runSchedule(
 ): Promise<PublishAnswer> {
   refuseWhileDraining(account);
   const { schedule, body } = await loadWholeSchedule(account, scheduleId);
-  // The seed is new, so that each run makes new messages.
+  // The seed is new, so that the messages have new ids.
   const fire = { scheduleId, time: now(), seed: randomUUID() };
   const request = { ...schedule, body, host, fire };
   if (isOfWorkflow(request)) {

@@ -32,14 +32,14 @@ export interface Saved {
 }
 
 /**
- * Saves a schedule, replacing the one with its id.
+ * Saves a schedule, which may replace the one with its id.
  *
- * Each save has a new id. First its schedules are created in Scheduler, then its body and its row are written. The save is
- * valid from then on; a fire of any other save publishes nothing and ends that save. So after any failure one schedule is
- * complete, and the other is removed at its next fire.
+ * Each save has a new id. First its schedules are created in Scheduler, then its body and its row are
+ * written. From then on the save is valid. A fire of any other save publishes nothing and removes that save.
+ * So after any failure one schedule is complete, and the other is removed at its next fire.
  *
- * @param requestOf makes the request from the existing schedule; undefined to read it again
- * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed
+ * @param requestOf makes the request from the existing schedule; returns undefined to read it again
+ * @throws HttpError 400, 403, 404, 412 or 503
  */
 export function save(
   account: Account,
@@ -57,7 +57,7 @@ export function save(
     catchUpOf(kept);
     if (before === undefined) await checkCapacity(account);
     await ensureQueue(account, kept.queueName);
-    // All messages of a fire have the same keys.
+    // All messages of the schedule have the same keys, so one is enough.
     for (const { message } of drafts.slice(0, 1)) await ensureKeys(message);
     const saveId = newId('scd', now());
     const unstored = {
@@ -84,8 +84,10 @@ export function save(
 }
 
 /**
- * @returns false if another change was faster. The SDK retries unanswered writes and the second one is refused, so a row with
- *   this save's id counts as written
+ * Writes the schedule's row. The SDK may repeat a write and get a refusal, so a row with this save's id
+ * counts as written.
+ *
+ * @returns false if another change was faster
  */
 const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
   (await saveSchedule(schedule, readSaveId)) ||

@@ -4,21 +4,20 @@ import type { Readable } from '../options/option.ts';
 import { config, headerPairs } from '../table/attributes.ts';
 
 const lastFire = z.object({
-  /** Unix milliseconds. */
   time: z.number(),
   messageIds: z.array(z.string()),
-  /** Why the fire made no message. */
+  /** Set if the fire made no message. */
   error: z.optional(z.string()),
 });
 export type LastFire = Readable<z.infer<typeof lastFire>>;
 
-/** A request published at each time of its cron expression. */
+/** A request that is published at each time of a cron expression. */
 export const storedSchedule = z.object({
   accountId: z.string(),
   scheduleId: z.string(),
-  /** Shows whether a fire is of an old save. */
+  /** Identifies a save of the schedule. Fires of older saves are ignored. */
   saveId: z.string(),
-  /** Random. A fire's message ids are derived from it. */
+  /** Random. The ids of a fire's messages are derived from it. */
   seed: z.string(),
   /** As given, with its zone. */
   cron: z.string(),
@@ -28,12 +27,11 @@ export const storedSchedule = z.object({
   otherHeaders: headerPairs,
   otherQuery: headerPairs,
   queueName: z.optional(z.string()),
-  /** JSON of its settings in the API: see `scheduleSettings.ts`. */
+  /** The settings in JSON, as the API shows them: see `scheduleSettings.ts`. */
   view: z.string(),
   callerIp: z.string(),
-  /** Unix milliseconds. */
   createdAt: z.number(),
-  /** When its fires start to count, Unix milliseconds. */
+  /** Fires before this time are ignored. */
   firesFrom: z.number(),
   isPaused: z.boolean(),
   lastFire: z.optional(lastFire),
@@ -51,8 +49,8 @@ const noticeShape = z.object({
   /** ISO 8601. */
   time: z.string(),
   /**
-   * Undefined for Scheduler's fires. `missed`: a missed fire. `look`: not a fire, but a search for those missed before its
-   * time.
+   * Undefined for fires that Scheduler sends. `missed`: a missed fire. `look`: not a fire, but a request to
+   * look for fires that were missed before its time.
    */
   kind: z.optional(z.enum(['missed', 'look'])),
 });
@@ -65,5 +63,5 @@ export const formatNotice = (notice: FireNotice): string => JSON.stringify(notic
 /** @throws Error for an invalid notice */
 export const parseNotice = (text: string): FireNotice => noticeShape.parse(JSON.parse(text));
 
-/** Each translated expression has a schedule in Scheduler, counted from 0. */
+/** The name of a schedule in Scheduler. If there are two expressions, each has one, counted from 0. */
 export const schedulerName = (saveId: string, index: number): string => `${saveId}-${index}`;

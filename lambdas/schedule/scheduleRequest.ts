@@ -45,7 +45,7 @@ export async function readSchedule(
   asked: ScheduleRequest,
   before: Schedule | undefined,
 ): Promise<RequestedSchedule> {
-  // This request's trace ends before the messages are made.
+  // The trace of this request is over before messages are made.
   const request = { ...asked, otherHeaders: asked.otherHeaders.filter((header) => !isTraceHeader(header)) };
   const { prefix, config, callerIp } = request;
   const reader = new ConfigReader(prefix, config);
@@ -83,9 +83,10 @@ async function settingsOf(account: Account, request: PublishRequest): Promise<st
 }
 
 /**
- * Query parameters that are not the service's belong to the destination's URL; a group's are kept for its endpoints.
+ * Query parameters that are not the service's belong to the destination's URL. For a URL group they are kept
+ * for its endpoints.
  *
- * @param before the replaced schedule's destination
+ * @param before the destination of the schedule that is replaced
  */
 function destinationOf(
   { destination, otherQuery }: ScheduleRequest,
@@ -97,8 +98,8 @@ function destinationOf(
 }
 
 /**
- * Headers that may be forwarded, never the token. For a URL group all are kept, because its default headers decide at each
- * fire.
+ * Keeps headers that may be forwarded, never the token. For a URL group all are kept, because the group's
+ * default headers decide at each fire.
  */
 function headersToKeep({ prefix, config, destination, otherHeaders }: ScheduleRequest): readonly Header[] {
   const said = new ConfigReader(prefix, config).single('header-forward');

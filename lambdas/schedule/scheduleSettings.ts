@@ -1,6 +1,7 @@
 /**
- * A schedule's settings in the API, stored so that later limits do not make them unreadable. They are JSON, because DynamoDB's
- * client refuses or loses maps with keys such as `__proto__`, which headers may have.
+ * A schedule's settings as the API shows them. They are stored so that they can be read even if limits
+ * change. They are JSON, because DynamoDB's client refuses or loses maps with keys such as `__proto__`, which
+ * headers may have.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -19,7 +20,7 @@ import type { Schedule } from './schedule.ts';
 
 type ScheduleSettings = Answer<typeof answers.scheduleSettings>;
 
-/** @param time when the options were read, Unix milliseconds */
+/** @param time when the options were read */
 export function scheduleSettings(
   options: PublishOptions,
   time: number,
@@ -62,20 +63,20 @@ export const formatScheduleSettings = (settings: ScheduleSettings): string => JS
 /** @throws for a text that {@link formatScheduleSettings} did not make */
 export function parseScheduleSettings(text: string): ScheduleSettings {
   const settings = stored.parse(JSON.parse(text));
-  // Older schedules have no default period.
+  // Schedules that were saved by older releases have no default period.
   return settings.flowControlKey === undefined
     ? settings
     : { ...settings, period: shownPeriod(settings.period) };
 }
 
-/** Identifies a body without storing it; begins with its size. */
+/** Identifies a body by its size and digest. */
 export const markOf = (body: Uint8Array): string =>
   `${body.length} bytes#${createHash('sha256').update(body).digest('base64url').slice(0, 16)}`;
 
 function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config }: Schedule): Values {
-  // The trail has the address of the caller who made the change.
+  // Left out, because the audit trail has the address of the caller who made the change.
   const settings = { ...parseScheduleSettings(view), callerIP: undefined, callerIp: undefined };
-  // The settings have only the callbacks' URLs.
+  // The stored settings have only the URLs of callbacks.
   const ofCallbacks = new Map([...config].filter(([name]) => name.includes('callback-')));
   return {
     ...{ cron, destination: shownUrl(destination), body: bodyMark, isPaused },

@@ -11,14 +11,12 @@ import { scheduleChanges } from './scheduleSettings.ts';
 import { save, type Saved } from './saveSchedule.ts';
 import type { ScheduleRequest } from './scheduleRequest.ts';
 
-/** @throws HttpError 400, 403, 404, 412 or 503; nothing is changed */
 export async function createSchedule(account: Account, request: ScheduleRequest): Promise<Saved> {
   const reader = new ConfigReader(request.prefix, request.config);
   const scheduleId = reader.read('schedule-id', parseName) ?? newId('scd', now());
   return save(account, scheduleId, () => request);
 }
 
-/** @throws HttpError 404 */
 export async function deleteSchedule(account: Account, scheduleId: string): Promise<Changes> {
   const deleted = await deleteStored(account.id, scheduleId);
   if (deleted === undefined) throw noSuchSchedule(scheduleId);
@@ -27,7 +25,8 @@ export async function deleteSchedule(account: Account, scheduleId: string): Prom
 }
 
 /**
- * A paused schedule publishes nothing; a resumed one catches up if it has `Svc-Catch-Up`.
+ * Pauses or resumes a schedule. While paused, it publishes nothing. When resumed, it sends missed fires if it
+ * has `Svc-Catch-Up`.
  *
  * @throws HttpError 404
  */

@@ -44,7 +44,7 @@ function redactionOf({ config }: StoredSchedule): Redaction | undefined {
   return redacts === undefined ? undefined : parseRedaction('Svc-Redact-Fields', headerText(redacts));
 }
 
-/** @throws HttpError 404, or 503 if it is replaced too often */
+/** @throws HttpError 404, or 503 if other requests replace it again and again */
 export async function getSchedule(
   account: Account,
   scheduleId: string,
@@ -54,7 +54,10 @@ export async function getSchedule(
   return fitting((bodies) => ({ ...record, ...bodyRecord(body, redactionOf(schedule), bodies) }));
 }
 
-/** The largest body in a list, in bytes: many must fit, and none may need the bucket. */
+/**
+ * The largest body that lists show, in bytes. Many must fit into an answer, and bodies in the bucket are not
+ * read.
+ */
 const longestListedBytes = 9 * 1_024;
 
 async function listedRecord(schedule: StoredSchedule): Promise<Answer<typeof answers.schedule>> {
@@ -79,7 +82,7 @@ async function* schedulesWith(
 }
 
 /**
- * @param search a part of ids or destinations, in any case
+ * @param search a part of ids or destinations; case is ignored
  * @throws HttpError 400 for an invalid cursor
  */
 export const listSchedules = (

@@ -17,7 +17,7 @@ interface WholeSchedule {
   readonly body: Uint8Array;
 }
 
-/** @throws HttpError 404, or 503 if it is replaced too often */
+/** @throws HttpError 404, or 503 if other requests replace it again and again */
 export const loadWholeSchedule = ({ id }: Account, scheduleId: string): Promise<WholeSchedule> =>
   retryOnConflict(changedByMany(scheduleId), async () => {
     const schedule = await loadSchedule(id, scheduleId);

@@ -1,12 +1,12 @@
 import { isRecent, now } from './clock.ts';
 
-/** The most keys. Above it, the oldest result is removed. */
 const capacity = 1_000;
 
 /**
  * Caches loads by key for a while. Concurrent loads share one. Failures and empty results are not cached.
  *
- * `table/remembered.ts` keeps an old value if it cannot be read again. Here results expire, and the next load may fail.
+ * `table/remembered.ts` keeps an old value if it cannot be read again. Here, values expire, and the next load
+ * may fail.
  */
 export function cached<T>(
   lifetimeMs: number,

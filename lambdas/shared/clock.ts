@@ -1,4 +1,4 @@
-/** The service's only clock: Unix milliseconds. */
+/** The service's only clock. All times are, unless their comment gives another unit. */
 export const now = (): number => Date.now();
 
 export const secondMs = 1_000;
@@ -9,12 +9,12 @@ export const dayMs = 24 * hourMs;
 /** The most that two processes' clocks differ. */
 export const clockMarginMs = 5 * secondMs;
 
-/** Whether a moment of the past seems to be in the future: the clock, or that of another process, has stepped back since. */
+/** Whether a past moment seems to be in the future, because a clock has stepped back since. */
 export const isAhead = (at: number, time: number): boolean => at > time + clockMarginMs;
 
 /**
- * Whether a moment of the past is less than this long ago. One that is ahead is not: a rule may hold for its time, but not for
- * as long as the clock was wrong.
+ * Whether a past moment is less than this long ago. False if it seems to be in the future. Otherwise, after
+ * the clock has stepped back, a rule for recent moments would apply for too long.
  */
 export const isRecent = (at: number, lengthMs: number, time: number): boolean =>
   !isAhead(at, time) && time - at < lengthMs;
@@ -22,18 +22,17 @@ export const isRecent = (at: number, lengthMs: number, time: number): boolean =>
 /** The UTC day, as `2026-11-20`. */
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The UTC hour of a day, 0 to 23; 23 after the day. */
+/** The UTC hour of a day, 0 to 23. After the day, 23. */
 export const hourOf = (day: string, time: number): number =>
   Math.min(23, Math.floor((time - Date.parse(day)) / hourMs));
 
-/** When the next UTC day begins, Unix milliseconds. */
 export const nextDay = (time: number): number => (Math.floor(time / dayMs) + 1) * dayMs;
 
-/** When the next UTC month begins, Unix milliseconds. */
+/** When the next UTC month begins. */
 export const nextMonth = (time: number): number => {
   const date = new Date(time);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 };
 
-/** Converts Unix milliseconds to seconds for a time to live. */
+/** Converts Unix milliseconds to Unix seconds, rounded up, for a time to live. */
 export const epochSeconds = (timeMs: number): number => Math.ceil(timeMs / secondMs);

@@ -1,10 +1,10 @@
 /**
- * A request's configuration by canonical name: the header's name without its prefix, such as `retry-delay`. Repeated names have
- * several values, each of which is HTTP's bytes: see `headerText`.
+ * A request's configuration by canonical name: the header's name without its prefix, such as `retry-delay`. A
+ * name that is repeated has several values. Each has a character for each byte: see `headerText`.
  */
 export type Config = ReadonlyMap<string, readonly string[]>;
 
-/** If a request gives one of these settings, defaults for the other are ignored. */
+/** If a request has one of these settings, the default of the other is ignored. */
 const alternatives = [['delay', 'not-before']] as const;
 
 /** Adds a URL group's defaults. */

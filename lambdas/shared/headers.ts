@@ -5,8 +5,8 @@ import { callbackScopes, type Config } from './config.ts';
 import { shownUrl } from './urlCredentials.ts';
 
 /**
- * A lower-case name and one value. The value is HTTP's bytes, a character for each, as Node.js reads and sends them: equal bytes
- * leave as came in. `headerText` reads it, and `headerBytes` writes it.
+ * A lower-case name and a value. The value has a character for each byte, as Node.js reads and sends it, so
+ * that bytes leave as they came. `headerText` reads it as text, and `headerBytes` writes text into it.
  */
 export type Header = readonly [name: string, value: string];
 
@@ -21,22 +21,24 @@ export const headerBytes = (text: string): string => Buffer.from(text).toString(
 
 const beyondBytes = /[^\0-\xff]/;
 
-/** Reads a header as AWS passes it. AWS does not document whether it decodes UTF-8, so the value may be bytes or text. */
+/**
+ * Reads a header as AWS passes it. AWS does not document whether it decodes UTF-8, so both forms are
+ * accepted.
+ */
 export const receivedHeader = ([name, value = '']: readonly [string, string?]): Header => [
   name.toLowerCase(),
   beyondBytes.test(value) ? headerBytes(value) : value,
 ];
 
 /**
- * Bytes of all headers: API Gateway's limit for a request with its first line. It also applies in JSON and through the publish
- * URL.
+ * The most bytes of all headers: API Gateway's limit, together with the first line of the request. It also
+ * applies to headers in JSON and in a publish URL.
  */
 export const largestHeaders = 10_240;
 
 /**
  * Reads headers from JSON, whose values are text.
  *
- * @param field for the error
  * @throws HttpError 400 for headers that HTTP forbids
  */
 export function readHeaders(field: string, headers: readonly Header[]): readonly Header[] {
@@ -74,8 +76,8 @@ export const valuesOf = (headers: readonly Header[], wanted: string): readonly s
 export type HeaderLists = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Converts headers to JSON, with values as text. Assigning keys such as `__proto__` from outside would have other effects, so
- * `Object.fromEntries` defines them.
+ * Converts headers to JSON, with values as text. Uses `Object.fromEntries`, because assigning a key such as
+ * `__proto__` would have other effects.
  */
 export function shownHeaders(headers: readonly Header[]): HeaderLists {
   const lists = new Map<string, string[]>();
@@ -89,7 +91,7 @@ export function shownHeaders(headers: readonly Header[]): HeaderLists {
   return Object.fromEntries(lists);
 }
 
-/** Converts a configuration to the headers that give it, as text and without credentials in URLs. */
+/** Converts a configuration back to headers, as text and without credentials in URLs. */
 export const shownConfig = (prefix: string, config: Config): HeaderLists =>
   Object.fromEntries(
     [...config].map(([name, values]) => {

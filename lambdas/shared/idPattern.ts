@@ -1,9 +1,12 @@
-/** Separate from `ids.ts`, because the console has no `node:crypto`. */
+/** Not in `ids.ts`, because the console has no `node:crypto`. */
 
 /** The letters of a ULID. */
 export const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** The last letter of ids that are spread over many partitions. No ULID contains it, so other ids keep their partition. */
+/**
+ * The last letter of ids that are spread over many partitions. ULIDs do not contain it, so the partition of
+ * other ids is not affected.
+ */
 export const wideEnd = 'U';
 
 export const idPattern = `[${letters}]{25}[${letters}${wideEnd}]`;

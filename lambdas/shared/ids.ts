@@ -5,19 +5,19 @@ import { letters, wideEnd } from './idPattern.ts';
 export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr' | 'blk';
 
 /**
- * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs two. Lists read all
- * partitions, so only accounts with high limits have many.
+ * The number of partitions for an account's rows. DynamoDB takes 1,000 write units a second for each, and a
+ * message needs two. Lists read all partitions, so only accounts with high limits have many.
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
 
-/** Random letters of an id, one byte each. The library would ask the system for every byte. */
+/** Random letters of an id, one byte each. */
 const randomLetters = 16;
 
-/** Random bytes for the next ids: asking the system is the slowest part of making an id. */
+/** Random bytes for the next ids. Getting them from the system is the slowest part of making an id. */
 const random = Buffer.alloc(64 * randomLetters);
 let used = random.length;
 
-/** @returns bytes that stay the same until the next call */
+/** @returns bytes that do not change until the next call */
 function nextRandom(): Buffer {
   if (used === random.length) {
     randomFillSync(random);
@@ -28,13 +28,13 @@ function nextRandom(): Buffer {
 }
 
 /**
- * Makes an id that sorts by time (Unix milliseconds), with at least 75 random bits.
+ * Makes an id that sorts by time, with at least 75 random bits.
  *
  * @param shards the account's partitions
  */
 export function newId(kind: IdKind, time: number, shards: number = shardCounts.usual): string {
   const bytes = nextRandom();
-  // A usual id ends in 0 to 7: `charCode % 8` of all 32 letters would fill the partitions unevenly.
+  // A usual id ends in 0 to 7. `charCode % 8` of all 32 letters would fill the partitions unevenly.
   const end =
     shards > shardCounts.usual
       ? wideEnd
@@ -43,9 +43,9 @@ export function newId(kind: IdKind, time: number, shards: number = shardCounts.u
 }
 
 /**
- * Makes an id that follows from a time (Unix milliseconds) and a seed. It is as hard to guess as the seed.
+ * Makes an id from a time and a seed. It is as hard to guess as the seed.
  *
- * @param beside the id that it follows from: both use the same number of partitions
+ * @param beside an id whose number of partitions is used
  */
 export function derivedId(kind: IdKind, time: number, seed: string, beside = ''): string {
   const id = idOf(kind, time, createHash('sha256').update(seed).digest());
@@ -58,12 +58,12 @@ function idOf(kind: IdKind, time: number, bytes: Buffer): string {
   return `${kind}_${ulid(time, nextFraction)}`;
 }
 
-/** The time in an id, Unix milliseconds. @throws for an invalid id */
+/** The time in an id. @throws for an invalid id */
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf('_') + 1));
 
 /**
- * A row's partition follows from its id, so reads by id need no index. With many partitions it is the second last letter,
- * otherwise the last.
+ * The partition of a row. It follows from the id, so reads by id need no index: with many partitions it is
+ * the second last letter, otherwise the last.
  */
 export function shardOf(accountId: string, id: string): string {
   const number = id.endsWith(wideEnd)

@@ -7,8 +7,7 @@ import { excessIn, plainBounds, type JsonBounds } from './jsonBounds.ts';
 import { malformedTextIn } from './text.ts';
 
 /**
- * @param field for the error
- * @param bounds of values and levels, checked before parsing
+ * @param bounds checked before the text is parsed
  * @throws HttpError 400
  */
 export function parseJson(field: string, bytes: Uint8Array, bounds: JsonBounds = plainBounds): unknown {
@@ -29,7 +28,7 @@ export function parseJson(field: string, bytes: Uint8Array, bounds: JsonBounds =
  * Parses JSON of a shape.
  *
  * @param allowed describes the shape, or its fields by path
- * @throws HttpError 400 that names the first wrong field, even one with text that no store accepts
+ * @throws HttpError 400 that names the first wrong field, or a text that cannot be stored
  */
 export function parseShape<T>(
   field: string,
@@ -48,17 +47,17 @@ export function parseShape<T>(
   throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${words}.`);
 }
 
-/** The error code of a body's first mistake: a name, a value, or the body itself. */
+/** The error code for the first mistake in a body: of a name, a value, or the body itself. */
 export function codeOf({ issues: [issue] }: z.core.$ZodError): CodeOf<400> {
   if (issue?.code === 'unrecognized_keys') return 'field_unknown';
   return issue?.path.length === 0 ? 'body_invalid' : 'field_invalid';
 }
 
 /**
- * Describes a value's first mistake and its place.
+ * Describes the first mistake in a value, and where it is.
  *
  * @param whole the value's name
- * @param above the value's place in something larger
+ * @param above the value's path in something larger
  */
 export function problemOf(
   error: z.core.$ZodError,
@@ -123,10 +122,13 @@ export const headersIn = (description: string) =>
     }),
   );
 
-/** More headers do not fit into a request's 10 KB. */
+/** A request of 10 KB cannot have more headers. */
 export const mostHeaders = 1_000;
 
-/** A list that stops at its first mistake. zod's lists collect all, which takes seconds for a million items. */
+/**
+ * A list that stops at the first mistake. zod's lists collect all mistakes, which takes seconds for a million
+ * items.
+ */
 export const listOf = <T>(item: z.ZodMiniType<T>, least = 0) =>
   z.pipe(
     z
@@ -152,7 +154,7 @@ export const listOf = <T>(item: z.ZodMiniType<T>, least = 0) =>
     }),
   );
 
-/** The names and values that Node accepts in HTTP requests. */
+/** The names and values of headers that Node accepts in HTTP requests. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
 const headerForms = [
   { type: 'string', pattern: headerTextForm },
@@ -162,7 +164,8 @@ const headerForms = [
 ];
 
 /**
- * Reads a header's values in JSON, as clients pass them: a number or boolean becomes text, and `null` is absent.
+ * Reads a header's values in JSON, as clients pass them: a number or boolean becomes text, and `null` counts
+ * as missing.
  *
  * @returns undefined for any other value
  */

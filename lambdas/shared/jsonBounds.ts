@@ -1,11 +1,11 @@
 /**
- * Limits the values and nesting of JSON from outside. Its bytes are scanned before parsing, because 4 MB of `[0,0,…` would take
- * seconds and 400 MB of memory to parse.
+ * Limits the number of values and the nesting of JSON from outside. The bytes are scanned before they are
+ * parsed: parsing 4 MB of `[0,0,…` would take seconds and 400 MB of memory.
  */
 export interface JsonBounds {
-  /** Values and field names. */
+  /** The number of values and field names. */
   readonly values: number;
-  /** Levels of nested lists and objects. */
+  /** The number of levels of nested lists and objects. */
   readonly depth: number;
 }
 
@@ -16,9 +16,9 @@ const [quote, backslash, comma, colon] = [34, 92, 44, 58];
 const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
 
 /**
- * Finds the bound that JSON exceeds. Invalid JSON may pass: the parser refuses it.
+ * Finds the bound that JSON exceeds. Invalid JSON may pass, because the parser refuses it.
  *
- * @param bytes UTF-8: bytes of other than ASCII characters never look like JSON's syntax
+ * @param bytes UTF-8, in which no other character contains the bytes of JSON's syntax
  */
 export function excessIn(bytes: Uint8Array, { values, depth }: JsonBounds): keyof JsonBounds | undefined {
   let level = 0;
@@ -49,14 +49,14 @@ export function excessIn(bytes: Uint8Array, { values, depth }: JsonBounds): keyo
   return undefined;
 }
 
-/** The index of a text's closing quote, or of the last byte without one. */
+/** The index of a text's closing quote; of the last byte if there is none. */
 function endOfText(bytes: Uint8Array, from: number): number {
   let end = bytes.indexOf(quote, from + 1);
   while (end !== -1 && isEscaped(bytes, end, from)) end = bytes.indexOf(quote, end + 1);
   return end === -1 ? bytes.length : end;
 }
 
-/** Whether an odd number of backslashes is before a byte. */
+/** Whether a byte follows an odd number of backslashes. */
 function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
   let first = at;
   while (first - 1 > from && bytes[first - 1] === backslash) first -= 1;

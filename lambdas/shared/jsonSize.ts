@@ -1,9 +1,9 @@
 /**
- * Counts the bytes of texts in JSON without making it. A control character takes six bytes, or seven in nested JSON, so a body
- * of 4 MiB may become 28 MiB.
+ * Counts the bytes that texts take in JSON, without making it. A control character takes six bytes, or seven
+ * in JSON within JSON, so a body of 4 MiB may become 28 MiB.
  */
 
-/** Code units escaped as two characters, such as `\n`. Each further level doubles the backslash. */
+/** Characters that are escaped with two, such as `\n`. In JSON within JSON, the backslash is doubled. */
 const shortEscapes: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 const quote = 34;
 const backslash = 92;
@@ -11,7 +11,8 @@ const backslash = 92;
 /**
  * The bytes of a text in `JSON.stringify`, with quotes.
  *
- * @param levels of JSON in JSON: 2 for the JSON of a text that is JSON itself. Outer quotes are included
+ * @param levels 1 for plain JSON, 2 for JSON within a text of JSON, and so on. The outermost quotes are
+ * included
  */
 export function jsonTextBytes(text: string, levels = 1): number {
   const backslashes = 2 ** (levels - 1);
@@ -31,11 +32,11 @@ export function jsonTextBytes(text: string, levels = 1): number {
   return bytes;
 }
 
-/** Whether a surrogate pair is at an index: only half a pair is escaped. */
+/** Whether a surrogate pair begins at an index. Only half of a pair would be escaped. */
 function isPair(text: string, index: number): boolean {
   const [high, low] = [text.charCodeAt(index), text.charCodeAt(index + 1)];
   return high <= 0xdbff && low >= 0xdc00 && low <= 0xdfff;
 }
 
-/** Two quotes for each level; outer levels escape the inner ones. */
+/** The bytes of the quotes around a text. Each level adds two, and escapes those of the levels inside it. */
 const quotesBytes = (levels: number): number => 2 * (2 ** levels - 1);

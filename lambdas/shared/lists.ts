@@ -1,10 +1,10 @@
-/** Splits items into lists of a size; the last may be shorter. */
+/** Splits items into lists of a size. The last list may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
 
-/** Splits items into lists of at most a weight; a heavier item is alone. */
+/** Splits items into lists of at most a weight. A heavier item is alone. */
 export function weighedChunksOf<T>(
   items: readonly T[],
   most: number,
@@ -26,40 +26,42 @@ export function weighedChunksOf<T>(
   return chunks;
 }
 
-/** Milliseconds. Steps get smaller if they take longer, so that the last one ends in time. */
+/** Milliseconds. If a step takes longer, the next one is smaller, so that the last one ends in time. */
 const longestStepMs = 2_000;
 
-/** The items of the next step, after one of `size`. */
 export const nextSize = (size: number, tookMs: number, most = Infinity): number =>
   tookMs > longestStepMs ? Math.ceil(size / 4) : Math.min(2 * size, most);
 
-/** Milliseconds of work before other requests of the process get a turn. */
+/** How long work runs before other requests of the process get a turn (ms). */
 const turnMs = 10;
 /** Milliseconds. */
 const longestPauseMs = 100;
 
-/** The shortest pause, in milliseconds. */
+/** The shortest pause (ms). */
 const leastMs = 2;
 
-/** Works in browsers too, for the console. */
+/** Not from `node:timers`, because the console uses this file. */
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Divides long computations into turns, because all requests of one machine share a process. On Lambda turns cost nothing: a
- * process has one request.
+ * Interrupts long computations, because all requests of one machine share a process. On Lambda this costs
+ * nothing: a process has one request.
  */
 export class Turn {
   readonly #workedMs: () => number;
   #endsAt = performance.now() + turnMs;
 
-  /** @param workedMs measures the work of this process in milliseconds, by default with its waits for the CPU */
+  /**
+   * @param workedMs measures how long this process has worked, in milliseconds; by default including waits
+   * for the CPU
+   */
   constructor(workedMs = (): number => performance.now()) {
     this.#workedMs = workedMs;
   }
 
   /**
-   * Ends a turn that is over, so that others continue. It pauses again for as long as they took, so concurrent long work takes
-   * half of the process.
+   * If the turn is over, lets others work, and pauses again for as long as they took. So concurrent long
+   * computations take half of the process.
    */
   async end(): Promise<void> {
     if (performance.now() < this.#endsAt) return;
@@ -72,8 +74,8 @@ export class Turn {
 }
 
 /**
- * Works on all items, `atOnce` in parallel. An error stops one worker; the others continue with the remaining items. Other
- * requests of the process get turns.
+ * Works on all items, `atOnce` in parallel. After an error the other workers continue with the remaining
+ * items. Other requests of the process get turns.
  *
  * @throws the first worker's error, after all have ended
  */
@@ -86,7 +88,7 @@ export async function eachOf<T>(
   const turn = new Turn();
   const worker = async (): Promise<void> => {
     for (;;) {
-      // Before an item is taken, so that items start in order.
+      // Awaited before an item is taken, so that items start in order.
       await turn.end();
       const next = left.next();
       if (next.done === true) return;

@@ -1,10 +1,10 @@
 const usualCapacity = 1_000;
 
 /**
- * Gets a key's value, or makes it.
+ * Gets the value of a key, or makes it.
  *
  * @param isIdle whether a value may be removed
- * @param capacity the most values kept; above it, the least recently used idle ones are removed
+ * @param capacity above this number, the least recently used idle values are removed
  */
 export function recentlyUsed<T>(
   values: Map<string, T>,

@@ -1,6 +1,6 @@
 /**
- * Whether a text can be stored and sent. JSON may have lone surrogates, as in `"\ud83d"`, which UTF-8, DynamoDB and SQS do not
- * allow.
+ * Whether a text can be stored and sent. JSON can contain half of a surrogate pair, as in `"\ud83d"`, which
+ * UTF-8, DynamoDB and SQS do not allow.
  *
  * @param longest characters; those above the first 65,536 of Unicode count as two
  */
@@ -8,7 +8,7 @@ export const isText = (text: string, longest: number): boolean =>
   text !== '' && text.length <= longest && text.isWellFormed();
 
 /**
- * Finds the first text in a value with a lone surrogate.
+ * Finds the first text that contains half of a surrogate pair.
  *
  * @param value of a known shape, so its depth is limited
  * @returns its path, if any
@@ -23,7 +23,7 @@ export function malformedTextIn(value: unknown): readonly string[] | undefined {
   return undefined;
 }
 
-/** Percent-decodes a text, or returns it unchanged if it is badly encoded. */
+/** Percent-decodes a text. If it is badly encoded, returns it unchanged. */
 export function decodedOrAsIs(text: string): string {
   try {
     return decodeURIComponent(text);

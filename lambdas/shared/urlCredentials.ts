@@ -1,21 +1,25 @@
 /**
- * Secrets in URLs. Only the destination gets `user:password@`; if a client writes the URL back as it was shown, the stored one
- * is kept. The trail, logs, refusals and alarms show URLs without the other secrets, too.
+ * Secrets in URLs. Only the destination gets `user:password@`. If a client sends back a URL as it was shown,
+ * the stored credentials are kept. The audit trail, logs, refusals and alarms also hide other secrets in
+ * URLs.
  */
 import { quote } from '../error/httpError.ts';
 
-/** Replaces a value that others must not read. */
+/** Shown in place of a secret. */
 export const hidden = '…';
 
 /** A URL without credentials, to show and compare. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
 
-/** Beginnings of paths of chat services (Slack, Discord, Teams, Telegram, Zapier, IFTTT); the rest is a key. */
+/**
+ * How paths of chat services begin (Slack, Discord, Teams, Telegram, Zapier, IFTTT). The rest of the path is
+ * a key.
+ */
 const webhooks = /(\/(services\/T\w+\/B\w+|webhooks\/\d+|webhookb2|bot\d+|hooks\/catch|with\/key))[/:].*/i;
-/** Long segments with letters and digits. */
+/** Long parts of a path with letters and digits. */
 const keys = /\/(?=[^/]*\d)(?=[^/]*[a-z])[^/]{16,}/gi;
 
-/** Replaces in URLs of a text what may be secret: user and password, the query, and keys in paths. */
+/** Hides everything in a text's URLs that may be secret: user and password, the query, and keys in paths. */
 export const withoutSecrets = (text: string): string =>
   text.includes('://')
     ? text.replace(
@@ -32,9 +36,9 @@ export const shownWebhook = (url: string): string =>
 export const quoteUrl = (text: string): string => quote(withoutSecrets(text));
 
 /**
- * Keeps the old credentials if the new URL lacks only them.
+ * Keeps the stored credentials if the new URL is the same without them.
  *
- * @param before the replaced URL
+ * @param before the URL that is replaced
  */
 export const withKnownCredentials = (url: string, before: string | undefined): string =>
   before !== undefined && shownUrl(before) === url ? before : url;

@@ -13,8 +13,8 @@ const weekday = (day: string): string =>
   new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(new Date(day));
 
 /**
- * Costs a query and two rows besides the account's own: its days, its outcomes, and the first row of its saved waiting
- * messages, of at most 350 KB.
+ * Shows an account's statistics. Reads its row, its days, its outcomes, and the first row of its saved
+ * waiting messages, of at most 350 KB.
  *
  * @throws HttpError 404
  */

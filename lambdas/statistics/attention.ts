@@ -24,12 +24,13 @@ const mostShown = 100;
 
 interface Looked<T> {
   readonly found: readonly T[];
-  /** Whether there may be more. */
+  /** Whether reading stopped early, so that there may be more. */
   readonly isCut: boolean;
 }
 
 /**
- * Looks at rows until the time is over, or enough rows are read. @param wanted returns undefined for a row without a problem
+ * Checks rows until the time is over, or enough rows are read. @param wanted returns undefined for a row
+ * without a problem
  */
 export async function look<R, T>(
   rows: AsyncIterable<R>,
@@ -53,12 +54,12 @@ interface Fired {
   readonly lastFire: LastFire;
 }
 
-/** Messages of fires that are read one by one. */
+/** How many messages of fires are read, one by one. */
 const mostStates = 50;
 
 /**
- * Finds the schedules whose last fire failed, by the dead letters. If not all dead letters were read, it also checks the
- * messages of fires that are older than the last one read.
+ * Finds the schedules whose last fire failed, from the dead letters. If not all dead letters were read, it
+ * also reads the messages of fires that are older than the last dead letter read.
  */
 async function failingOf(
   account: Account,
@@ -83,7 +84,7 @@ async function failingOf(
   return { found, isCut };
 }
 
-/** Reads the dead letters of an account since a time in Unix milliseconds, newest first. Yields undefined for a removed one. */
+/** Lists the dead letters of an account since a time, newest first. Yields undefined for removed ones. */
 export async function* deadLettersSince(account: Account, since: number) {
   const shards = shardsOf(account).map((shard) => listDeadLetters(shard, { fromDate: since }, now()));
   for await (const { deadLetter } of merged(shards, precedes(undefined))) yield deadLetter;

@@ -9,16 +9,16 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 import { saveOpenMessages } from '../waiting/save.ts';
 import { countOutcomes, placesIn, wholeCount, type CountingPart } from './countOutcomes.ts';
 
-/** Each account reads its 8 or 32 shards in parallel, and the client has a hundred sockets. */
+/** Each account's 8 or 32 shards are read in parallel, and the client has a hundred sockets. */
 const accountsAtOnce = 3;
-/** Accounts with long logs take turns. */
+/** How long one account's log is read before the next account's. */
 const turnMs = 10 * secondMs;
-/** On one machine, requests that count wait for this. */
+/** How long messages are read to save them. On one machine, requests that count wait for this. */
 const savingTurnMs = 3 * secondMs;
 
 /**
- * Counts the outcomes of all accounts of this region before their records leave the log, and saves which messages wait.
- * Repeated or concurrent calls count nothing twice.
+ * Counts the outcomes of all accounts of this region before their records expire, and saves which messages
+ * wait. Repeated or concurrent calls count nothing twice.
  *
  * @param until Unix milliseconds; the rest is left to the next call
  * @param part the shards of each account to count
@@ -32,9 +32,9 @@ export async function countAllOutcomes(until: number, part: CountingPart = whole
   while (left.length > 0 && now() < until) {
     const behind: Sharded[] = [];
     await eachOf(left, accountsAtOnce, async (account) => {
-      // One account's failure must not delay the others.
+      // If one account fails, the others are still counted.
       const counted = now() < until ? await logAndContinue(countOutcomes(account, turnMs, part)) : undefined;
-      // One part does this for all shards.
+      // Only the first part saves the waiting messages.
       const isSaved =
         part.part > 0 ||
         now() >= until ||

@@ -1,7 +1,8 @@
 /**
- * Counts the outcomes of an account's messages from the log, which already has a record of each message's end. A request adds
- * the records since the last count to the counts. One row has the counts and how far each shard of the log is counted. If
- * several processes count the same shard, only one result is stored, so each record is counted once, even if a process dies.
+ * Counts the outcomes of an account's messages from the log, which has a record of each message's end. A
+ * request adds the records since the last count to the counts. One row has the counts, and how far each shard
+ * of the log is counted. If several processes count the same shard, only one result is stored. So each record
+ * is counted once, even if a process dies.
  */
 import { now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
@@ -14,9 +15,8 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 
 export interface CountedOutcomes {
   readonly counts: OutcomeCounts;
-  /** The counts that no later request changes. */
   readonly settled: OutcomeCounts;
-  /** Unix milliseconds after which not all records are counted, because there were too many. Undefined if all are. */
+  /** Set if there were too many records: those after this time are not all counted. */
   readonly countedUntil: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export const placesIn = ({ shards }: Sharded, { part, parts }: CountingPart): re
  * Counts the outcomes of an account.
  *
  * @param budgetMs how long to read the log if much of it is uncounted; it is read at least once
- * @param part the shards to read; the stored counts are used for the others
+ * @param part the shards to read; for the others, the stored counts are used
  */
 export async function countOutcomes(
   account: Sharded,
@@ -53,7 +53,7 @@ export async function countOutcomes(
     }),
   );
   const settled = withSettled(kept, shards, time);
-  // If this fails, the next request counts them again.
+  // If this fails, the next request counts the same records again.
   if (shards.some(({ hasMoved }) => hasMoved)) await logAndContinue(keep(account, kept, shards, time));
   const ends = shards.flatMap(({ readUntil }) => readUntil ?? []);
   return {
@@ -70,12 +70,12 @@ const withSettled = (
 ): OutcomeCounts =>
   withoutPast(sumOf([kept?.counts ?? noCounts, ...shards.map((shard) => shard.settled)]), time);
 
-/** Tries to store a count. Other shards' counts may be stored in between. */
+/** How often storing a count is tried. Other processes may store counts of other shards in between. */
 const mostTries = 20;
 
 /**
- * Adds the new counts to the row, even if others have changed it since. If they counted one of the same shards, nothing is
- * stored, and the next request counts the rest.
+ * Adds the new counts to the row, even if other processes have changed it since. If they counted one of the
+ * same shards, nothing is stored, and the next request counts the rest.
  *
  * @param kept the row before the shards were read
  */
@@ -95,7 +95,7 @@ async function keep(
     );
     const counts = withSettled(there, shards, time);
     if (await saveOutcomes(account.id, { counts, countedUntil, version: there?.version ?? 0 }, time)) return;
-    // The conflicting row may be newer than an eventually consistent read.
+    // Strongly consistent, to see the row that caused the conflict.
     there = await loadOutcomes(account.id, true);
     if (shards.some(({ place }) => untilOf(there, place) !== untilOf(kept, place))) return;
   }
@@ -103,14 +103,14 @@ async function keep(
 }
 
 interface CountedShard extends CountedRecords {
-  /** The shard's index in the account. */
+  /** The number of the shard. */
   readonly place: number;
 }
 
 interface CountedRecords {
   readonly settled: OutcomeCounts;
   readonly recent: OutcomeCounts;
-  /** Unix milliseconds up to which settled records are counted. */
+  /** Records up to this time are counted, and will not change. */
   readonly settledUntil: number;
   /** Whether any outcome became final. */
   readonly hasMoved: boolean;
@@ -119,9 +119,9 @@ interface CountedRecords {
 }
 
 /**
- * @param behind Unix milliseconds up to which the shard is counted
- * @param settledAt Unix milliseconds; later records are not settled
- * @param until Unix milliseconds after which no further read begins
+ * @param behind up to when the shard is already counted
+ * @param settledAt later records may still change
+ * @param until when to stop reading
  */
 async function countShard(
   shard: string,

@@ -10,14 +10,14 @@ import type * as answers from '../wire/statsAnswers.ts';
 import { readBack, readOnce, type Looked } from './readAttempts.ts';
 import { hostTimesOf, isFailing, stepsOf, type HostTime } from './rules/hostTimes.ts';
 
-/** Attempts that are read. */
 const mostAttempts = 1_000;
 const mostHosts = 100;
-/** Failing hosts whose last success is searched in older attempts. */
+/** For this many failing hosts, the last success is looked for in older attempts. */
 const mostFailing = 10;
 
 /**
- * Reads the newest attempts. If they do not show since when a host is failing, one more call for each shard reads older ones.
+ * Reads the newest attempts. If they do not show since when a host has been failing, one more call for each
+ * shard reads older ones.
  */
 async function readNewest(
   account: Account,
@@ -49,7 +49,10 @@ function withBefore(
   });
 }
 
-/** Finds the hosts whose last attempts have all failed. @param isWanted selects the attempts that count; by default all */
+/**
+ * Finds the hosts whose last attempts have all failed. @param isWanted selects the attempts that count; all
+ * by default
+ */
 export async function failingHosts(
   account: Account,
   isWanted?: (attempt: TimedAttempt) => boolean,
@@ -86,10 +89,10 @@ const oldestOf = (attempts: readonly TimedAttempt[]): number | undefined =>
 
 const steps = 48;
 /**
- * Shows how one host answered. Reads the log back to the given time, with at most ten calls for each shard and for at most a
- * second.
+ * Shows how a host answered. Reads the log back to the given time, with at most ten calls for each shard and
+ * for at most a second.
  *
- * @param sinceText Unix milliseconds; by default a day ago
+ * @param sinceText Unix milliseconds; a day ago by default
  * @throws HttpError 400 if it is malformed
  */
 export async function getHostTime(

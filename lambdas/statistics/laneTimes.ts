@@ -15,7 +15,6 @@ interface Asked {
   readonly flowControlKey?: string;
 }
 
-/** @throws HttpError 400 */
 function laneOf({ queueName, flowControlKey }: Asked): LogLane {
   if (queueName !== undefined && flowControlKey === undefined)
     return ['queueName', parseName('queueName', queueName)];
@@ -26,7 +25,7 @@ function laneOf({ queueName, flowControlKey }: Asked): LogLane {
 }
 
 /**
- * Shows the waiting and the ended attempts of a queue or a flow-control key in the last 24 hours.
+ * Shows how many attempts of a queue or a flow-control key waited and ended in the last 24 hours.
  *
  * @throws HttpError 400 or 404
  */
@@ -44,7 +43,7 @@ export async function getLaneTimes(
   return {
     lookedFrom,
     hours: depths.map(({ depth, from: at }, index) => {
-      // The attempts of an hour that was not read, or not whole, are unknown.
+      // If an hour was not read completely, its attempts are unknown.
       const step = at < (lookedFrom ?? 0) ? undefined : steps[index];
       return { from: at, depth, attempts: step?.attempts, failures: step?.failures };
     }),

@@ -15,15 +15,15 @@ export { expositionType } from './rules/exposition.ts';
 import { expositionOf, type Family, type Series } from './rules/exposition.ts';
 
 const mostSeries = 1_000;
-/** Pages of waiting lines that are read for the age of their first message. */
+/** How many pages of waiting lines are read, for the age of their first message. */
 const mostPages = 100;
 const pagesAtOnce = 20;
-/** How long an answer reads the log if much of it is uncounted. */
+/** How long the log is read if much of it is uncounted. */
 const logBudgetMs = secondMs;
-/** How long an answer reads the messages that have not ended. Prometheus waits for ten seconds. */
+/** How long the messages that have not ended are read. Prometheus waits ten seconds for an answer. */
 const pendingBudgetMs = 4 * secondMs;
 
-/** The longest waiting lines come first; among equals, those with the most slots in use. */
+/** Lanes with the longest waiting lines first; if equal, those with the most slots in use. */
 const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
   waitingIn(other) - waitingIn(one) || slotsInUse(other, time) - slotsInUse(one, time);
 
@@ -35,14 +35,14 @@ export async function readMetrics(account: Account): Promise<string> {
     readFigures(account),
     loadSize(account.id, time),
     countOutcomes(account, logBudgetMs),
-    // At the limit of long reads, the other metrics are still shown.
+    // If the account has reached its limit of long reads, the other metrics are still shown.
     logAndContinue(countWaiting(account, { values: new Map() }, time + pendingBudgetMs)),
   ]);
   const { queues, keys, unread } = lanes;
   const limits = limitsOf(account);
   const lines = [...queues, ...keys].reduce((sum, lane) => sum + waitingIn(lane), 0);
   const waiting = lines + lanes.waitingForHosts + (lanes.account ? waitingIn(lanes.account) : 0);
-  // Counters only grow within a day. Younger counts may be in one answer and missing in the next.
+  // Counters must not decrease within a day. Younger counts could be in one answer and missing in the next.
   const day = dayOf(time - settledAfterMs);
   const ended = settled.days.get(day) ?? noOutcomes;
 
@@ -85,7 +85,7 @@ export async function readMetrics(account: Account): Promise<string> {
     },
   ] satisfies readonly Family[];
 
-  // One more series says how many are dropped.
+  // One place is kept for the series that says how many were left out.
   const room = mostSeries - 1 - fixed.reduce((sum, { series }) => sum + series.length, 0);
   const { shown, dropped } = busiest([...queues, ...keys].toSorted(busiestFirst(time)), room);
   const shownQueues = shown.filter(({ kind }) => kind === 'queue');
@@ -138,7 +138,7 @@ const ofLanes = (
 });
 
 /**
- * Chooses the lanes whose series fit.
+ * Chooses the lanes that are shown.
  *
  * @param lanes the busiest first
  * @param room how many series fit
@@ -161,7 +161,10 @@ function busiest(
   return { shown, dropped };
 }
 
-/** The age of the first message of each queue. A hundred queues are read at most; others that need it are omitted. */
+/**
+ * The age of each queue's first message. At most a hundred pages are read; queues that need more are left
+ * out.
+ */
 async function oldestSeries(queues: readonly Lane[], time: number): Promise<readonly Series[]> {
   const series = new Map<string, number>();
   let pages = 0;

@@ -1,4 +1,6 @@
-/** This file has no I/O; `countOutcomes.ts` reads the log and stores the counts. */
+/**
+ * The counts of outcomes. No input or output here: `countOutcomes.ts` reads the log and stores the counts.
+ */
 import { dayMs, dayOf, hourMs, minuteMs } from '../shared/clock.ts';
 import type { LoggedEnd } from './store/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';
@@ -9,14 +11,20 @@ export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
 
 export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
 
-/** Reads a message's outcome from a record. Retries and attempts of cancelled messages have none. */
+/**
+ * The outcome of a message, from a record. A retry, or an attempt after the message was cancelled, is not an
+ * outcome.
+ */
 export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefined {
   if (state === undefined) return 'cancelled';
   if (state === 'DELIVERED') return 'delivered';
   return state === 'FAILED' ? 'failed' : undefined;
 }
 
-/** Leaves out the zeros of a period that is not wholly counted: they are unknown. @param end Unix milliseconds */
+/**
+ * Removes zeros if the period is not completely counted, because they are unknown. @param end Unix
+ * milliseconds
+ */
 export function knownOutcomes(
   counts = noOutcomes,
   end: number,
@@ -27,21 +35,19 @@ export function knownOutcomes(
   return { delivered: known(delivered), failed: known(failed), cancelled: known(cancelled) };
 }
 
-/** Hours for which hourly counts are kept. Daily counts are kept for the shown days. */
+/** Hours for which hourly counts are kept. Daily counts are kept for all days that are shown. */
 const keptHours = 48;
 
-/** Counts by step are kept for the last hour. */
+/** The length of a step. Counts by step are kept for the last hour. */
 export const stepMs = 5 * minuteMs;
 const keptSteps = hourMs / stepMs;
 
 export interface OutcomeCounts {
-  /** By the beginning of the step in Unix milliseconds. */
   readonly steps: ReadonlyMap<number, PerOutcome>;
-  /** By the beginning of the hour in Unix milliseconds. */
+  /** By the beginning of the hour. */
   readonly hours: ReadonlyMap<number, PerOutcome>;
-  /** By the day, as `2026-11-20`. */
   readonly days: ReadonlyMap<string, PerOutcome>;
-  /** Failed attempts with a retry, by day: yesterday's and today's. */
+  /** Failed attempts with a retry, of yesterday and today, by day. */
   readonly retries: ReadonlyMap<string, number>;
 }
 
@@ -52,20 +58,19 @@ export const noCounts: OutcomeCounts = {
   retries: new Map(),
 };
 
-/** Unix milliseconds. */
 const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
 
-/** The kept hours, oldest first, in Unix milliseconds. */
+/** The kept hours, oldest first. */
 export const hoursAt = (time: number): readonly number[] =>
   Array.from({ length: keptHours }, (_, index) => hourStart(time) - (keptHours - 1 - index) * hourMs);
 
 const stepStart = (time: number): number => Math.floor(time / stepMs) * stepMs;
 
-/** The steps of the last hour, oldest first, in Unix milliseconds. */
+/** The steps of the last hour, oldest first. */
 export const stepsAt = (time: number): readonly number[] =>
   Array.from({ length: keptSteps }, (_, index) => stepStart(time) - (keptSteps - 1 - index) * stepMs);
 
-/** The first moment that is still counted, in Unix milliseconds. */
+/** Records from before this time are not counted. */
 export const countedFrom = (time: number): number => (Math.floor(time / dayMs) - (shownDays - 1)) * dayMs;
 
 function sumBy<Key>(all: readonly ReadonlyMap<Key, PerOutcome>[]): ReadonlyMap<Key, PerOutcome> {
@@ -115,7 +120,7 @@ export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
   };
 }
 
-/** Omits the steps, hours and days that are no longer kept. @param time Unix milliseconds */
+/** Omits the steps, hours and days that are no longer kept. */
 export function withoutPast({ steps, hours, days, retries }: OutcomeCounts, time: number): OutcomeCounts {
   const [oldestStep = 0] = stepsAt(time);
   const [oldestHour = 0] = hoursAt(time);

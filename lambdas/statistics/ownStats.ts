@@ -16,7 +16,7 @@ import { countOutcomes, type CountedOutcomes } from './countOutcomes.ts';
 type OwnStats = Answer<typeof answers.ownStats>;
 type UsageOfDays = ReadonlyMap<string, DayUsage>;
 
-/** How long an answer reads the log if much of it is uncounted. */
+/** How long the log is read if much of it is uncounted. */
 const logBudgetMs = secondMs;
 
 export async function getOwnStats({ account, access }: Caller): Promise<OwnStats> {
@@ -54,7 +54,10 @@ export async function getOwnStats({ account, access }: Caller): Promise<OwnStats
   };
 }
 
-/** A count can be negative: a process may take back an overcount in a later hour, or before another one adds its share. */
+/**
+ * A count may be negative: a process may subtract too much in a later hour, or before another one adds its
+ * share.
+ */
 const shownCount = (count = 0): number => Math.max(0, count);
 
 function hourStats(usage: UsageOfDays, { counts, countedUntil }: CountedOutcomes, hour: number) {

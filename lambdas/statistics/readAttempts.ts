@@ -6,13 +6,13 @@ import { newestAttempts, type TimedAttempt, type WantedAttempts } from './store/
 
 export interface Looked {
   readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: all attempts since then were read. 0 if there are no older ones. */
+  /** All attempts since then were read. 0 if there are no older ones. */
   readonly from: number;
 }
 
 export async function readOnce(account: Account, wanted: WantedAttempts): Promise<Looked> {
   const read = await Promise.all(shardsOf(account).map((shard) => newestAttempts(shard, wanted)));
-  // The shards are read back to different times. Only from the latest of these on is every attempt known.
+  // The shards were read back to different times. Only after the latest of these is every attempt known.
   const from = Math.max(0, ...read.flatMap(({ readFrom }) => readFrom ?? []));
   return {
     attempts: read.flatMap((one) => one.attempts.filter(({ recordedAt }) => recordedAt >= from)),
@@ -20,12 +20,11 @@ export async function readOnce(account: Account, wanted: WantedAttempts): Promis
   };
 }
 
-/** Calls for each shard. */
 const mostCalls = 10;
 
 interface ReadBack {
   readonly attempts: readonly TimedAttempt[];
-  /** Unix milliseconds: all attempts since then were read. Undefined if all wanted ones were. */
+  /** All attempts since then were read. Undefined if all that are wanted were read. */
   readonly lookedFrom: number | undefined;
 }
 
@@ -46,7 +45,7 @@ export async function readBack(
     const { attempts, from } = await readOnce(account, { ...wanted, from: since, to });
     found.push(...attempts);
     if (from === 0) break;
-    // Otherwise this never ends if one millisecond has more records than a call reads.
+    // Moves on by at least a millisecond, in case one millisecond has more records than a call reads.
     to = Math.min(from, to) - 1;
   }
   return { attempts: found, lookedFrom: undefined };

@@ -40,7 +40,7 @@ const hostNamed = (host: string): Found => ({
   link: linkTo('stats/hosts', { host }),
 });
 
-/** Everything that has a name: what a list shows, and what recent messages and runs have. */
+/** Everything that has a name: all that lists show, and that recent messages and runs have. */
 const sources = (account: Account): readonly AsyncIterable<readonly Found[]>[] => [
   mapped(lanesOf(account, 'queue'), ({ name }) => [queue(name)]),
   mapped(lanesOf(account, 'key'), ({ name }) => [key(name)]),
@@ -94,7 +94,7 @@ export async function findNames(account: Account, text: string | undefined): Pro
       ),
     ),
   );
-  // A run has several names: the first that matches is shown.
+  // If several names of a run match, only the first is shown.
   const all = looked.flatMap(({ found }) => found.flat()).reverse();
   const once = new Map(all.map((one) => [one.link, one]));
   const ordered = [...once.values()].sort(

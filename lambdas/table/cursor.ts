@@ -5,16 +5,18 @@ import { badRequest } from '../error/httpError.ts';
 export const orders = ['latestFirst', 'earliestFirst'] as const;
 export type Order = (typeof orders)[number];
 
-/** A place in a list: after the row with this time and id. Clients get it as a sealed cursor, so they cannot forge one. */
+/**
+ * A place in a list: after the row with this time and id. Clients get it as a sealed cursor, which they
+ * cannot forge.
+ */
 export interface Place {
-  /** Unix milliseconds. */
   readonly time: number;
   readonly id: string;
-  /** How many of that row's entries were shown; absent for all. */
+  /** How many entries of that row were shown; undefined for all. */
   readonly shown?: number | undefined;
 }
 
-/** 96 bits of the HMAC: unguessable, and short enough for a URL. */
+/** 96 bits of the HMAC: impossible to guess, and short enough for a URL. */
 const sealBytes = 12;
 
 const seal = (key: string, scope: string, text: string): Buffer =>
@@ -23,7 +25,7 @@ const seal = (key: string, scope: string, text: string): Buffer =>
     .digest()
     .subarray(0, sealBytes);
 
-/** @param scope the list and its account: other lists refuse the cursor */
+/** @param scope the list and its account. The cursor is refused for other lists */
 export function sealCursor(key: string, scope: string, place: Place): string {
   const text = `${place.time}/${place.shown ?? ''}/${place.id}`;
   return Buffer.concat([seal(key, scope, text), Buffer.from(text)]).toString('base64url');

@@ -2,8 +2,8 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Key, Row } from '../aws/dynamodb.ts';
 
 /**
- * An item of a long list. Most items are skipped after one or two attributes, because parsing all takes far longer than
- * DynamoDB's read.
+ * An item of a long list. Most items are skipped after one or two attributes were read, because parsing all
+ * takes far longer than DynamoDB's read.
  */
 export class ListedItem {
   readonly #item: Key;
@@ -31,7 +31,7 @@ export class ListedItem {
     return unmarshall(some);
   }
 
-  /** The texts of an attribute: one or a list. */
+  /** The texts of an attribute, which has one or a list. */
   textsOf(name: string): readonly string[] {
     const value = this.#item[name];
     return (value?.L ?? [value]).flatMap((one) => one?.S ?? []);

@@ -3,15 +3,15 @@ import { isRecent, now, secondMs } from '../shared/clock.ts';
 import { TransientError } from '../error/transientError.ts';
 import { log } from '../aws/log.ts';
 
-/** A value that a process reads now and then. */
+/** A value that a process reads from time to time. */
 export interface Remembered<T> {
   /**
-   * Gets the value, at most `lifetimeMs` old; or the last one, if it cannot be read now.
+   * Gets the value, at most `lifetimeMs` old; or an older one, if it cannot be read now.
    *
    * @throws if it was never read and has no default
    */
   readonly get: () => Promise<T>;
-  /** Reads the value again if it seems outdated, at most every ten seconds. */
+  /** Gets the value after reading it again, unless it was read in the last ten seconds. */
   readonly renewed: () => Promise<T>;
 }
 
@@ -20,20 +20,20 @@ interface Source<T> {
   readonly name: string;
   readonly lifetimeMs: number;
   readonly read: () => Promise<T>;
-  /** The value until the first read. Without it, callers wait for that read. */
+  /** The value before the first read. If there is none, callers wait for that read. */
   readonly untilRead?: T;
 }
 
 /** The least time between reads. */
 const paceMs = 10 * secondMs;
-/** How long a request waits to renew a known value. A read takes milliseconds. */
+/** How long a request waits for a known value to be read again. A read usually takes milliseconds. */
 const readTimeoutMs = 2 * secondMs;
 
 export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>): Remembered<T> {
   let known: { readonly value: T; readonly readAt: number } | undefined =
     untilRead === undefined ? undefined : { value: untilRead, readAt: -Infinity };
   let triedAt = -Infinity;
-  /** The current read, which all callers share. */
+  /** The read in progress, which all callers share. */
   let reading: Promise<void> | undefined;
   let renewal: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
     return reading;
   }
 
-  /** Renews a known value, but waits only briefly: a longer read continues in the background. */
+  /** Reads a known value again, but waits only briefly: a longer read continues in the background. */
   async function renew(): Promise<void> {
     const warn = (error: unknown): void => {
       log.warn('A value could not be read again; the known one stays in use', {

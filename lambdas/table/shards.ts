@@ -19,23 +19,22 @@ const idPatterns: Readonly<Record<IdKind, RegExp>> = {
   blk: new RegExp(`^blk_${idPattern}$`),
 };
 
-/** Only ids are read as keys: other texts may be another row's key, or invalid. */
+/** Whether a text is an id. Other texts are not used as keys: they may be another row's key, or invalid. */
 export const isId = (kind: IdKind, text: string): boolean => idPatterns[kind].test(text);
 
 /** The part of a list to read: between two times, after a place. */
 export interface Range {
   /** Latest first by default. */
   readonly order?: Order | undefined;
-  /** Unix milliseconds, inclusive. */
+  /** Inclusive. */
   readonly fromDate?: number | undefined;
-  /** Unix milliseconds, inclusive. */
+  /** Inclusive. */
   readonly toDate?: number | undefined;
   readonly behind?: Place | undefined;
 }
 
 /** A list's row, with the fields that order it. */
 export interface Ordered {
-  /** Unix milliseconds. */
   readonly time: number;
   readonly id: string;
 }
@@ -53,14 +52,14 @@ export const precedes = (order: Order | undefined): ((one: Ordered, other: Order
 export const byOrder = (order: Order | undefined): ((one: Ordered, other: Ordered) => number) =>
   order === 'earliestFirst' ? (one, other) => byAge(other, one) : byAge;
 
-/** Whether a row is after a range's place, or contains it. */
+/** Whether a row comes after a range's place, or contains it. */
 export function isBehind(row: Ordered, { behind, order }: Pick<Range, 'behind' | 'order'>): boolean {
   if (behind === undefined) return true;
   if (row.time === behind.time && row.id === behind.id) return behind.shown !== undefined;
   return precedes(order)(behind, row);
 }
 
-/** A range's first and last time, Unix milliseconds; the last may be before the first. */
+/** The first and last time of a range. If the range is empty, the last is before the first. */
 export function momentsOf({ fromDate = 0, toDate = Infinity, behind, order }: Range) {
   const isEarliestFirst = order === 'earliestFirst';
   return {
@@ -69,20 +68,20 @@ export function momentsOf({ fromDate = 0, toDate = Infinity, behind, order }: Ra
   };
 }
 
-/** The latest time in a ULID, Unix milliseconds: 48 bits. */
+/** The latest time in a ULID: 48 bits. */
 const lastTime = 281_474_976_710_655;
 const bounded = (time: number): number => Math.min(Math.max(0, time), lastTime);
 
-/** A range's bounds of ids; `~` sorts after all characters of an id. */
+/** The first and last possible id in a range. `~` sorts after all characters of an id. */
 export function idBounds(kind: IdKind, range: Range): { readonly first: string; readonly last: string } {
   const { first, last } = momentsOf(range);
   return { first: `${kind}_${encodeTime(bounded(first))}`, last: `${kind}_${encodeTime(bounded(last))}~` };
 }
 
-/** Rows in a shard's first read: few, so that eight shards do not read much more than a page. */
+/** Rows in a shard's first read. Few, so that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
 
-/** Sorts rows of the same time by id, as lists and cursors need. An index sorts rows only by time. */
+/** Sorts rows with the same time by id, as lists and cursors require. An index sorts rows only by time. */
 export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>, order?: Order): AsyncGenerator<T> {
   let moment: T[] = [];
   const take = (): T[] => moment.sort(byOrder(order));

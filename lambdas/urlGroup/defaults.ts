@@ -35,9 +35,9 @@ async function readDefaults(account: Account, request: GroupRequest): Promise<Co
 }
 
 /**
- * Replaces a group's default headers: the configuration of its messages, unless their requests override it.
+ * Replaces a group's default headers. They configure the group's messages, unless a request overrides them.
  *
- * @throws HttpError 400, 403, 404 or 412; nothing is changed
+ * @throws HttpError 400, 403, 404 or 412
  */
 export async function setDefaults(
   account: Account,

@@ -13,7 +13,7 @@ import { listUrlGroups } from './rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { type GroupRequest, changeGroup, groupChanges, noSuchGroup } from './urlGroups.ts';
 
-/** Characters. A hundred such endpoints fit into a group's row of 400 KB. */
+/** Characters. A hundred endpoints of this length fit into a group's row of 400 KB. */
 const longestEndpointUrl = 2_048;
 
 async function readEndpoints(account: Account, request: GroupRequest): Promise<readonly Endpoint[]> {
@@ -55,10 +55,10 @@ async function checkCapacity(account: Account, name: string): Promise<void> {
 }
 
 /**
- * Adds or updates endpoints, and creates a missing group.
+ * Adds or updates endpoints. If the group does not exist, creates it.
  *
- * @returns new signatures' secrets
- * @throws HttpError 400, 403 or 412; nothing is changed
+ * @returns the secrets of new signatures
+ * @throws HttpError 400, 403 or 412
  */
 export async function addEndpoints(
   account: Account,
@@ -88,7 +88,7 @@ export async function addEndpoints(
   };
 }
 
-/** @throws HttpError 400 for a key that names no endpoint */
+/** @throws HttpError 400 for a key without a URL or a name */
 export function refuseUnnamed(keys: readonly EndpointKey[], allowed: string): void {
   const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
   if (unnamed !== -1) throw badField(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
@@ -101,9 +101,9 @@ export const noSuchEndpoint = (group: string, { name, url = '' }: EndpointKey): 
   );
 
 /**
- * Removes endpoints by URL, name, or both. A group without endpoints is deleted.
+ * Removes endpoints by URL, name, or both. A group that has no more endpoints is deleted.
  *
- * @throws HttpError 400 or 404; nothing is changed
+ * @throws HttpError 400 or 404
  */
 export async function removeEndpoints(account: Account, request: GroupRequest): Promise<Changes> {
   const { name } = request;

@@ -10,8 +10,9 @@ import { isSameUrl, type Endpoint, type UrlGroup } from './urlGroup.ts';
 import { changeGroup } from './urlGroups.ts';
 
 /**
- * Removes an endpoint that answered 410, after an audit trail entry. A group without endpoints is deleted. If many messages get
- * a 410, the first one removes the endpoint, and each other one reads the group.
+ * Removes an endpoint that answered 410, after writing an entry of the audit trail. A group without endpoints
+ * is deleted. If many messages get a 410, the first one removes the endpoint, and the others only read the
+ * group.
  */
 export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
   const { topicName = '' } = message;
@@ -35,18 +36,17 @@ function without(group: UrlGroup, isGone: (endpoint: Endpoint) => boolean): UrlG
   return endpoints.length === 0 ? null : { ...group, endpoints, updatedAt: now() };
 }
 
-/** A signature is reused for this long. */
 const lifetimeMs = minuteMs;
 
-/** Groups with endpoint signatures, by account and name. */
+/** The groups whose endpoints have signatures, by account and name. */
 const signed = cached(lifetimeMs, (key) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadUrlGroup(accountId, name);
 });
 
 /**
- * A message has its endpoint's signature from its publish, which is used for the first minute. Later attempts read the group,
- * because it may have been rotated. If that fails, the signature stays the same.
+ * For the first minute, a message uses the signature that it got from its publish. Later attempts read the
+ * group, because the signature may have been rotated. If that fails, the signature stays the same.
  */
 export const latestSignature: GroupHooks['latestSignature'] = async (message, known) => {
   if (isRecent(known.readAt, lifetimeMs, now())) return known;

@@ -47,7 +47,7 @@ function changeSignatures(
 /**
  * Rotates endpoints' secrets. The old ones stay valid for a while.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed
+ * @throws HttpError 400, 404 or 503
  */
 export async function rotateSignatures(
   account: Account,
@@ -69,7 +69,7 @@ export async function rotateSignatures(
 /**
  * Ends the overlap: only the newest secrets stay valid. Can be repeated.
  *
- * @throws HttpError 400, 404 or 503; nothing is changed
+ * @throws HttpError 400, 404 or 503
  */
 export async function endOverlaps(account: Account, request: GroupRequest): Promise<Changes> {
   const { endpoints } = parseShape(

@@ -14,7 +14,7 @@ import type { ChangedGroup, Endpoint } from './urlGroup.ts';
 
 type Given = NonNullable<z.infer<typeof addedEndpoints>['endpoints'][number]['signature']>;
 
-/** Replaced secrets that are still valid. A header has one value more. */
+/** How many replaced secrets stay valid. A header has one value for each, and one for the current secret. */
 const mostReplaced = 3;
 
 const headerForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
@@ -23,7 +23,7 @@ const prefixForm = /^[!-+\--~]{1,32}$/;
 
 const bodyHeaders = ['content-type', 'content-encoding', 'user-agent'];
 
-/** Returns what sets a header, if anything does. */
+/** Returns who else sets a header, if anyone does. */
 function setterOf(header: string): string | undefined {
   const name = header.toLowerCase();
   const dialects = [defaultPrefix, ...settings.headerPrefixes].map((prefix) => `${prefix.toLowerCase()}-`);

@@ -8,7 +8,7 @@ const endpoint = z.object({
   url: z.string(),
   /** Unique within the group. */
   name: z.optional(z.string()),
-  /** Unix milliseconds at which it was added or replaced; undefined until it is stored. */
+  /** When it was added or replaced; undefined until it is stored. */
   addedAt: z.optional(z.number()),
   /** Its own signature, in addition to the service's. */
   signature: z.optional(endpointSignature),
@@ -19,12 +19,11 @@ export const urlGroup = z.object({
   accountId: z.string(),
   name: z.string(),
   endpoints: z.array(endpoint),
-  /** Configuration for messages that do not override it. */
+  /** The configuration of messages that do not override it. */
   defaults: config,
-  /** Unix milliseconds. */
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** Raised by each change, so that concurrent changes are noticed. */
+  /** Incremented by each change, so that concurrent changes are noticed. */
   version: z.number(),
 });
 export type UrlGroup = Readable<z.infer<typeof urlGroup>>;
@@ -34,12 +33,12 @@ export interface ChangedGroup {
   readonly after: UrlGroup | undefined;
 }
 
-/** Compares URLs without credentials. */
+/** Whether two URLs are the same, apart from credentials. */
 export const isSameUrl = (one: string, other: string): boolean => shownUrl(one) === shownUrl(other);
 
 /**
- * Adds endpoints, or replaces those with the same name or, without a name, the same URL. URLs are compared without credentials;
- * a new URL without them keeps the old ones. A signature keeps its secrets.
+ * Adds endpoints. They replace those with the same name or, without a name, the same URL. URLs are compared
+ * without credentials; a new URL without credentials keeps the old ones. A signature keeps its secrets.
  */
 export function withEndpoints(
   endpoints: readonly Endpoint[],
@@ -83,7 +82,7 @@ export const isNamedBy = (endpoint: Endpoint, key: EndpointKey): boolean =>
 /**
  * Removes endpoints.
  *
- * @returns the remaining endpoints, and the keys that matched nothing
+ * @returns the remaining endpoints, and the keys that matched none
  */
 export function withoutEndpoints(
   endpoints: readonly Endpoint[],

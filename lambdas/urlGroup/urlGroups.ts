@@ -38,7 +38,6 @@ export function urlGroupRecord(group: UrlGroup, prefix: string, secret: MasterSe
 export const noSuchGroup = (name: string): HttpError =>
   notFound('url_group_not_found', `There is no URL group ${quote(name)}.`);
 
-/** @throws HttpError 400 for an invalid cursor */
 export async function listGroups(
   account: Account,
   prefix: string,
@@ -54,7 +53,6 @@ export async function listGroups(
   );
 }
 
-/** @throws HttpError 404 */
 export async function getGroup(account: Account, name: string, prefix: string): Promise<ShownGroup> {
   const group = await loadUrlGroup(account.id, name);
   if (group === undefined) throw noSuchGroup(name);
@@ -76,9 +74,9 @@ export const groupChanges = ({ before, after }: ChangedGroup, prefix: string): C
   changesBetween(before && valuesOf(before, prefix), after && valuesOf(after, prefix), hideForwarded);
 
 /**
- * Changes a group if no other request changed it since the read.
+ * Changes a group if no other request has changed it since it was read.
  *
- * @param change makes the new group from the old one; null deletes it
+ * @param change returns the new group; null to delete it
  * @throws HttpError 503 after too many conflicts
  */
 export const changeGroup = (

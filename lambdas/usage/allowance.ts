@@ -7,9 +7,12 @@ export interface Allowance {
   readonly softPerDay: number;
   /** Messages a day above which more are refused. */
   readonly hardPerDay: number;
-  /** Requests with a token in a second. Webhook calls have the same limit, counted separately. */
+  /** Authenticated requests per second. Webhook calls have the same limit, counted separately. */
   readonly callsPerSecond: number;
-  /** Bytes of such requests' bodies in a second. Webhook calls have the same limit, counted separately. */
+  /**
+   * Bytes of the bodies of authenticated requests per second. Webhook calls have the same limit, counted
+   * separately.
+   */
   readonly bytesPerSecond: number;
   /** Dollars a month; 0 for no limit. */
   readonly budget: number;
@@ -17,7 +20,7 @@ export interface Allowance {
   readonly isExported: boolean;
 }
 
-/** Binary numbers only approximate prices: 0.3 / 0.1 is slightly less than 3. */
+/** Tolerance for division: prices are binary fractions, and 0.3 / 0.1 is slightly less than 3. */
 const rounding = 1e-9;
 
 export function allowanceOf(account: Account): Allowance {

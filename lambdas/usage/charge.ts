@@ -16,12 +16,16 @@ export interface Charges {
   readonly giveBack: (messages: number) => void;
 }
 
-/** A request with at least this many messages reports them before they are charged, because other processes may do the same. */
+/**
+ * A request with at least this many messages reports them before they are charged, because several processes
+ * may get such requests at the same time.
+ */
 const reservedFrom = 20;
 
 /**
- * Does work that charges messages before it accepts them. Messages that were not charged are given back when the work ends, and
- * all if it throws. If the common count cannot be read, the counts that this process knows are checked.
+ * Does work that charges messages before it accepts them. Messages that were reported but not charged are
+ * given back when the work ends, and all are given back if it throws. If the account's common count cannot be
+ * read, this process's last known count is used.
  *
  * @param most messages that the work may accept
  */
@@ -68,10 +72,7 @@ export async function withCharges<T>(
   }
 }
 
-/**
- * @param reserved messages of this request that are counted but not charged
- * @param time Unix milliseconds
- */
+/** @param reserved messages of this request that are counted but not charged yet */
 function refusalOf(
   counter: UsageCounter,
   reserved: number,

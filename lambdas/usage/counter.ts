@@ -39,7 +39,7 @@ export class UsageCounter {
     return this.#count.monthlyMessages;
   }
 
-  /** This process's part of the account's requests of a kind, 0 to 1. */
+  /** The part of the account's requests of a kind that this process handles, 0 to 1. */
   shareAt(kind: LimitedRequests, time: number): number {
     return this.#count.shareAt(kind, time);
   }
@@ -54,11 +54,14 @@ export class UsageCounter {
     if (this.#count.hasNewsAt(now())) return;
     const { accountId } = this.allowance;
     const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? noUsage;
-    // The answer to a report in progress will be newer.
+    // A report is in progress, and its answer will be newer.
     if (this.#reporting === undefined) this.#count.hear(row, now());
   }
 
-  /** Reports while a step is full. Does nothing during another report, whose caller checks again. */
+  /**
+   * Reports as long as a step is full. Does nothing while another report is in progress, because its caller
+   * checks again.
+   */
   async reportWhenDue(): Promise<void> {
     if (this.#reporting !== undefined) return;
     while (this.#count.isReportDue(this.allowance, now())) await this.report();
@@ -108,7 +111,7 @@ export class UsageCounter {
 const mostCounters = 1_000;
 const counters = new Map<string, UsageCounter>();
 
-/** The count stays for the next report. */
+/** Logs a failed report. The count is kept for the next one. */
 async function logFailure({ allowance: { accountId } }: UsageCounter, report: Promise<void>): Promise<void> {
   try {
     await report;
@@ -117,7 +120,6 @@ async function logFailure({ allowance: { accountId } }: UsageCounter, report: Pr
   }
 }
 
-/** @param time Unix milliseconds */
 export async function counterOf(account: Account, time: number): Promise<UsageCounter> {
   const day = dayOf(time);
   const allowance = allowanceOf(account);
@@ -126,7 +128,6 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
   counter.allowance = allowance;
   counters.delete(account.id);
   counters.set(account.id, counter);
-  // Reports the last messages of the previous day.
   if (known !== undefined && known !== counter) await logFailure(known, known.report());
   const [oldest] = counters.values();
   if (counters.size > mostCounters && oldest !== undefined) {
@@ -136,7 +137,9 @@ export async function counterOf(account: Account, time: number): Promise<UsageCo
   return counter;
 }
 
-/** Each request ends with this, because the process may be frozen afterwards. */
+/**
+ * Reports the usage if it is due. Each request ends with this, because the process may be frozen afterwards.
+ */
 export async function reportUsage(account: Account): Promise<void> {
   const counter = await counterOf(account, now());
   await logFailure(counter, counter.reportWhenDue());

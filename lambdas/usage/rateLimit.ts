@@ -16,14 +16,14 @@ interface Buckets {
   bytes?: TokenBucket;
 }
 
-/** A counter and its buckets live as long as this process has requests of the account. */
+/** The buckets of an account, which live as long as its counter in this process. */
 const bucketsOf: Readonly<Record<LimitedRequests, WeakMap<UsageCounter, Buckets>>> = {
   calls: new WeakMap(),
   hooks: new WeakMap(),
 };
 
 /**
- * Counts a request with a token. Each process allows its share of the account's limit.
+ * Counts an authenticated request. Each process allows its share of the account's limit.
  *
  * @param bytes the bytes of its body
  * @throws HttpError 429 if there are too many requests or bytes within a second; nothing is counted then
@@ -36,14 +36,14 @@ export async function limitCall(account: Account, bytes: number): Promise<void> 
 }
 
 interface LimitedHook {
-  /** Counts it among the account's requests, because it was accepted. */
+  /** Counts an accepted call among the account's requests. */
   readonly count: () => void;
-  /** Gives its place to another call, because it was refused later. */
+  /** Frees the place of a call that was refused after all. */
   readonly giveBack: () => void;
 }
 
 /**
- * Allows a webhook call, like {@link limitCall}. It is counted later.
+ * Allows a webhook call, like {@link limitCall}. The caller counts or frees it later.
  *
  * @param bytes the bytes of its body
  * @throws HttpError 429 if there are too many calls or bytes within a second
@@ -68,7 +68,11 @@ const withMore = (bucket: TokenBucket, tokens: number): TokenBucket => ({
   level: bucket.level + tokens,
 });
 
-/** Takes all or nothing. @throws HttpError 429 */
+/**
+ * Takes a request and its bytes from the buckets, or neither.
+ *
+ * @throws HttpError 429
+ */
 function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time: number): Buckets {
   const { callsPerSecond, bytesPerSecond } = counter.allowance;
   const share = counter.shareAt(kind, time);
@@ -78,7 +82,7 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
 
   const request = takeTokens(buckets.requests, 1, callsPerSecond * share, 1, time);
   if (!request.isTaken) {
-    // Kept, so that it fills from now on even if the clock has stepped back.
+    // Stored also on refusal, so that the bucket fills from now on even if the clock has stepped back.
     buckets.requests = request.bucket;
     throw tooMany(
       'rate_limit_reached',

@@ -3,7 +3,7 @@ export interface Usage {
   readonly requests: number;
   /** All messages, including callbacks, for the budget. */
   readonly messages: number;
-  /** Requests of any kind with a token. */
+  /** Authenticated requests of any kind. */
   readonly calls: number;
   /** Accepted webhook calls. */
   readonly hooks: number;

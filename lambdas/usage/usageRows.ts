@@ -25,7 +25,7 @@ const usageRow = z.object({
 /** The attribute in a day's row for the messages of an hour: `h0` to `h23`. */
 export const hourAttribute = (hour: number): string => `h${hour}`;
 
-/** A year of statistics, and a month more. */
+/** How long a day is kept: statistics cover a year. */
 const keptMs = 400 * dayMs;
 
 /** @param day as `2026-11-20`, UTC */

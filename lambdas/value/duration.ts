@@ -7,15 +7,14 @@ type DurationUnit = keyof typeof unitMs;
 
 const allUnits: readonly DurationUnit[] = ['d', 'h', 'm', 's'];
 
-/** Accepts any letter as a unit, so that the error can list the allowed ones. */
+/** Any letter is accepted as a unit, so that the error can list those that are allowed. */
 const form = new RegExp(durationForm('a-z'));
 
 /**
- * Reads a duration such as `30s` or `1d10h30m5s`: each unit at most once, in any order.
+ * Reads a duration such as `30s` or `1d10h30m5s`. Each unit occurs at most once, in any order.
  *
- * @param field the header's name, for the error
  * @param units the allowed units
- * @returns milliseconds, Infinity for hundreds of digits; inexact above 200,000 years
+ * @returns milliseconds; above 200,000 years inexact, and Infinity for hundreds of digits
  * @throws HttpError 400
  */
 export function parseDurationMs(
@@ -43,7 +42,7 @@ export function parseDurationMs(
 const longestOverlap = '7d';
 
 /**
- * Reads how long a replaced secret stays valid beside its successor, in milliseconds.
+ * Reads how long a replaced secret stays valid, in milliseconds.
  *
  * @throws HttpError 400
  */

@@ -1,4 +1,4 @@
-/** A failure: an error thrown by a function, an answer, or why there was none. */
+/** A failure: an error thrown by a function, an answer, or the reason why there was no answer. */
 
 interface Failed {
   readonly error?: string | undefined;
@@ -6,12 +6,12 @@ interface Failed {
 }
 
 interface Thrown {
-  /** Its name and message. */
+  /** The name and the message. */
   readonly sentence: string;
   readonly stack: string | undefined;
 }
 
-/** The reason's first line; empty if the answer had no body. */
+/** The first line of the reason; empty if the answer had no body. */
 export function firstLineOf({ error, responseBody = '' }: Failed): string {
   const text = thrownIn(responseBody)?.sentence ?? error ?? responseBody;
   return text.trim().split(/\r?\n/, 1)[0] ?? '';
@@ -26,8 +26,8 @@ export function thrownIn(body: string): Thrown | undefined {
 }
 
 /**
- * Reads a text from an endpoint's error JSON: both workflow clients send `error`, `message` and `stack`. Answers are truncated,
- * so the JSON may be incomplete.
+ * Reads a text from an endpoint's error in JSON. Both workflow clients send `error`, `message` and `stack`.
+ * The JSON may be incomplete, because answers are truncated.
  */
 function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | undefined {
   // A stack is useful even without its end.
@@ -42,10 +42,13 @@ function fieldOf(body: string, name: 'error' | 'message' | 'stack'): string | un
   }
 }
 
-/** Characters of a reason that distinguish failures. */
+/** The first characters of a reason, by which failures are distinguished. */
 const longestReason = 200;
 
-/** The varying parts of a reason: ids, then numbers. A word of eight characters with a digit is an id. */
+/**
+ * The parts of a reason that vary: first ids, then numbers. A word of eight characters with a digit counts as
+ * an id.
+ */
 const differing: readonly RegExp[] = [
   /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/gi,
   /\b(?=\w*\d)\w{8,}\b/g,
@@ -53,12 +56,13 @@ const differing: readonly RegExp[] = [
 ];
 
 /**
- * A failure's reason without numbers and ids, so that similar failures are equal: `Order … not found`.
+ * A failure's reason without numbers and ids, so that similar failures have the same text: `Order … not
+ * found`.
  *
- * @param status the answer's, to distinguish failures without a reason
+ * @param status of the answer, used if there is no reason
  */
 export function failureText(failed: Failed, status: number): string {
-  // Limits the text: an answer may be one line of many kilobytes.
+  // Shortened first, because an answer may be one line of many kilobytes.
   const line = firstLineOf(failed).slice(0, 2 * longestReason);
   if (line === '') return status === 0 ? 'no answer' : `answered ${status}`;
   return differing

@@ -3,10 +3,8 @@ import { secondMs } from '../shared/clock.ts';
 import { parseDurationMs } from './duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 
-/** The limits of an account's messages with one key. */
 export interface FlowControl {
   readonly key: string;
-  /** The most deliveries in flight. */
   readonly parallelism?: number | undefined;
   /** The most deliveries that start in a period. */
   readonly rate?: number | undefined;
@@ -14,15 +12,15 @@ export interface FlowControl {
   readonly period?: number | undefined;
 }
 
-/** Seconds: a week. A lane remembers a period's starts. */
+/** Seconds: a week. A lane remembers the starts of one period. */
 const longestPeriod = 604_800;
-/** Seconds: the default period of a rate. */
+/** Seconds. */
 export const defaultPeriod = 1;
 
-/** The period in records, in seconds. */
+/** The period that records show, in seconds. */
 export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
 
-/** Characters that SQS refuses and JSON does not escape, and lone surrogates. */
+/** Characters that SQS refuses and JSON does not escape, and halves of surrogate pairs. */
 const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
 
 const allowed =
@@ -31,7 +29,6 @@ const allowed =
 /**
  * Reads a parallelism or rate.
  *
- * @param field for the error
  * @throws HttpError 400
  */
 export function parseCount(field: string, text: string): number {
@@ -43,7 +40,6 @@ export function parseCount(field: string, text: string): number {
 /**
  * Reads a period: plain seconds, or a duration.
  *
- * @param field for the error
  * @returns seconds
  * @throws HttpError 400
  */
@@ -53,10 +49,6 @@ export function parsePeriod(field: string, text: string): number {
   throw badField(`${field} is ${quote(text)}; allowed is 1 second to ${longestPeriod} seconds, a week.`);
 }
 
-/**
- * @param field for the error
- * @throws HttpError 400
- */
 export function checkKey(field: string, key: string, longest: number): void {
   if (key !== '' && key.length <= longest && !unsendable.test(key)) return;
   throw badField(`${field} is ${quote(key)}; allowed are 1 to ${longest} characters of Unicode.`);

@@ -1,5 +1,6 @@
 /**
- * The only table of account limits: names, defaults and ranges, for stored rows, the account record, and the management API.
+ * All limits of accounts, with defaults and ranges: for stored rows, the account record, and the management
+ * API.
  */
 import { longestTimeoutSeconds } from '../aws/resources.ts';
 import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
@@ -8,10 +9,10 @@ export const plans = ['free', 'paid'] as const;
 export type Plan = (typeof plans)[number];
 
 export interface Limit {
-  /** The default for accounts of this plan. */
+  /** The default for accounts with the plan `free`. */
   readonly free: number;
   readonly paid: number;
-  /** The allowed range, inclusive. */
+  /** The allowed range, both ends included. */
   readonly least: number;
   readonly most: number;
 }
@@ -25,14 +26,15 @@ export const limitTable = {
     free: 30,
     paid: 840,
     least: 1,
-    // A deployment on AWS allows less: see `longestTimeoutSeconds` in `aws/resources.ts`.
+    // The most on one machine. A deployment on AWS allows less: see `longestTimeoutSeconds` in
+    // `aws/resources.ts`.
     most: longestTimeoutSeconds.machine,
   },
   max_message_size: {
     free: mebibyte,
     paid: 4 * mebibyte,
     least: 1,
-    // A request reaches a function base64-encoded within 6 MB.
+    // A request reaches a function base64-encoded, with at most 6 MB.
     most: 4 * mebibyte,
   },
   max_retries: {
@@ -53,7 +55,7 @@ export const limitTable = {
     least: 0,
     most: 1e12,
   },
-  /** Follows from the soft limit above if only that is set: see `limitsOf`. */
+  /** If only the soft limit above is set, this one is derived from it: see `limitsOf`. */
   max_requests_per_day_hard: {
     free: 10_000,
     paid: 5_000_000,
@@ -76,7 +78,7 @@ export const limitTable = {
     free: 1_000,
     paid: 100_000,
     least: 1,
-    // New dead letters replace the oldest.
+    // If the limit is reached, new dead letters replace the oldest.
     most: 1e7,
   },
   max_dlq_retention_time_milis: {
@@ -101,7 +103,7 @@ export const limitTable = {
     free: 100,
     paid: 100,
     least: 1,
-    // A group is one row of at most 400 KB, which fits a hundred of the longest endpoints.
+    // A group is one row of at most 400 KB, with room for a hundred endpoints of the greatest length.
     most: 100,
   },
   max_schedules: {
@@ -117,7 +119,7 @@ export const limitTable = {
     // An attempt's row has at most 400 KB.
     most: 100_000,
   },
-  /** Each kilobyte costs a write unit with each delivery. */
+  /** Each kilobyte costs a write unit for each delivery. */
   max_delivered_answer_size: {
     free: 0,
     paid: 0,

@@ -6,7 +6,6 @@ export const namePattern = new RegExp(nameForm);
 /**
  * Checks the name of a URL group, queue or schedule.
  *
- * @param field for the error
  * @throws HttpError 400
  */
 export function parseName(field: string, text: string): string {

@@ -4,7 +4,7 @@ const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 interface Found {
   readonly pem: string;
-  /** Undefined if it cannot be read. */
+  /** Undefined if the certificate cannot be read. */
   readonly certificate: X509Certificate | undefined;
 }
 

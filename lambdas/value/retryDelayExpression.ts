@@ -47,7 +47,6 @@ const isOperator = (name: string): name is Operator => Object.hasOwn(operators, 
 /**
  * Parses and checks an expression.
  *
- * @param field the header's name, for the error
  * @throws HttpError 400 for wrong syntax, an unknown name or the wrong number of arguments
  */
 export function parseRetryDelay(field: string, text: string): RetryDelay {
@@ -104,7 +103,7 @@ export function parseRetryDelay(field: string, text: string): RetryDelay {
 
 /**
  * @param retried 0 for the first retry
- * @returns milliseconds, unclamped; may be NaN or infinite
+ * @returns milliseconds, without limits; may be NaN or infinite
  */
 export function evaluateRetryDelay(expression: RetryDelay, retried: number): number {
   switch (expression.kind) {

@@ -1,7 +1,7 @@
-/** Lists of statuses and ranges, such as `400-499,!408,!429`; `!` excludes one. */
+/** Lists of statuses and ranges, such as `400-499,!408,!429`. `!` excludes a status or range. */
 
 const range = '[345]\\d{2}(-[345]\\d{2})?';
-/** Up to 20 parts, at least one without `!`. */
+/** Up to 20 parts, of which at least one has no `!`. */
 export const statusListForm = `^(!${range},){0,9}${range}(,!?${range}){0,10}$`;
 const form = new RegExp(statusListForm);
 
@@ -14,7 +14,7 @@ export function parseStatusList(text: string): string | undefined {
   return form.test(list) ? list : undefined;
 }
 
-/** @param list from {@link parseStatusList} */
+/** @param list returned by {@link parseStatusList} */
 export function isListed(list: string, status: number): boolean {
   const matching = list.split(',').filter((part) => {
     const ends = part.replace('!', '').split('-').map(Number);

@@ -2,10 +2,10 @@
 
 export const mostTlsIdentities = 50;
 
-/** The name of a secret. It becomes a part of the secret's full name, and of a file's. */
+/** The name of a secret. It becomes part of the secret's full name, or of a file's. */
 export const tlsName = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Normalizes a host as in URLs; returns undefined for other text. */
+/** Normalizes a host as in URLs. @returns undefined for other texts */
 export function tlsHostOf(text: string): string | undefined {
   if (text === '*') return text;
   if (!/^(\[[^\]/@?#\\]+\]|[^:/@?#\\\s*[\]]+)$/.test(text)) return undefined;

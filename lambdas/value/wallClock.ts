@@ -1,16 +1,19 @@
 import { dayMs } from '../shared/clock.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 
-/** A zone's clocks. A wall time is the Unix milliseconds at which UTC's clocks show the same. */
+/**
+ * The local time of a zone. A wall time is given as the Unix milliseconds at which clocks in UTC would show
+ * it.
+ */
 export interface WallClock {
   readonly wallAt: (time: number) => number;
-  /** The first time at which the clocks show `wall`; undefined if they skip it. */
+  /** The first time at which clocks show `wall`; undefined if they skip it. */
   readonly firstTimeOf: (wall: number) => number | undefined;
 }
 
 const clocks = new Map<string, WallClock>();
 
-/** @param timezone from {@link zoneName} */
+/** @param timezone returned by {@link zoneName} */
 export const wallClock = (timezone: string): WallClock =>
   recentlyUsed(clocks, timezone, () => clockOf(timezone));
 
@@ -24,7 +27,8 @@ function clockOf(timezone: string): WallClock {
   return {
     wallAt: (time) => time + offsetMs(time),
     firstTimeOf: (wall) => {
-      // Offsets are less than a day, so these are before and after a change near this wall time.
+      // Offsets are less than a day. So these are the offsets before and after a clock change near this wall
+      // time.
       const before = offsetMs(wall - dayMs);
       const after = offsetMs(wall + dayMs);
       if (before === after) return wall - before;
@@ -34,12 +38,12 @@ function clockOf(timezone: string): WallClock {
   };
 }
 
-/** The time zone database's three-letter names. Others, such as IST, are ambiguous. */
+/** The short names in the time zone database. Others, such as IST, are ambiguous. */
 const shortNames = new Set('CET EET EST GMT HST MET MST PRC ROC ROK UCT UTC WET'.split(' '));
 
 /**
- * Finds a zone in the IANA time zone database, and returns its spelling there; for an alias, maybe the name it refers to.
- * EventBridge Scheduler knows these names, but no offsets.
+ * Finds a zone in the IANA time zone database, and returns its spelling there. For an alias, may return the
+ * name to which it refers. EventBridge Scheduler knows these names, but not offsets.
  *
  * @returns undefined for an unknown name
  */

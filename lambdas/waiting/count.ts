@@ -6,7 +6,7 @@ import type { Field, Filterable } from '../wire/filterFields.ts';
 import type { MessageKind } from '../wire/states.ts';
 import { openMessagesOf, type OpenMessage } from './openMessages.ts';
 
-/** The states of a message that has not ended, in order. */
+/** The states of a message that has not ended, in the order in which they occur. */
 export const waitingKinds = ['delayed', 'waiting', 'retrying', 'open'] as const;
 type WaitingKind = (typeof waitingKinds)[number];
 export type PerKind = Readonly<Record<WaitingKind, number>>;
@@ -24,9 +24,9 @@ type OldestOpen = Pick<OpenMessage, 'since'> &
 
 type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate'>>;
 
-/** The filters whose values a subject does not have. */
+/** Filters by values that subjects do not have. */
 const ofMessages: ReadonlySet<string> = new Set<Field>(['messageId', 'state']);
-/** The filters whose values only an answer has. */
+/** Filters by values that only answers have. */
 export const ofAnswers: ReadonlySet<string> = new Set<Field>(['responseStatus', 'error']);
 
 /** The messages that match and are not expired. */
@@ -51,9 +51,9 @@ export function* wantedOf(
 }
 
 /**
- * Counts the messages that have not ended, with those of runs.
+ * Counts the messages that have not ended, including those of runs.
  *
- * @param until when to stop reading, Unix milliseconds
+ * @param until when to stop reading
  * @returns undefined if not all could be read in time
  */
 export async function countWaiting(
@@ -69,7 +69,7 @@ export async function countWaiting(
   return counts;
 }
 
-/** The longest waiting of the messages whose destination answers later, those of runs included, after they were counted. */
+/** The messages that have waited longest for a later answer of their destination, including those of runs. */
 export const oldestOpen = (account: Account, wanted: Wanted, most: number): readonly OldestOpen[] =>
   [...wantedOf(openMessagesOf(account), wanted)]
     .filter(([, { state }]) => state === 'ACTIVE')
@@ -85,7 +85,7 @@ export const oldestOpen = (account: Account, wanted: Wanted, most: number): read
       ]) => ({ messageId, since, url, labels }),
     );
 
-/** As {@link countWaiting}, without the messages of runs: these are cancelled with their run. */
+/** Like {@link countWaiting}, without messages of runs, which are cancelled with their run. */
 export const countCancellable = (account: Account, filter: Wanted, until: number) =>
   countWaiting(account, { ...filter, values: new Map(filter.values).set('kind', cancellable) }, until);
 

@@ -14,8 +14,8 @@ import { openMessagesOf } from './openMessages.ts';
 const readAtOnce = 500;
 
 /**
- * Counts the messages that have failed and will be retried, and what they have in common. The last answer to each is read, of
- * the latest failures first.
+ * Counts the messages that have failed and will be retried, and groups them. Reads the last answer to each,
+ * beginning with the latest failures.
  */
 export async function countFailing(
   account: Account,

@@ -1,6 +1,7 @@
 /**
- * The messages of an account that have not ended, in the memory of this process, so that they are counted without reading them
- * again. A request first reads what was published and recorded since the last one. Rows that are read twice change nothing.
+ * An account's messages that have not ended, in the memory of this process, so that they can be counted
+ * without reading them again. Each request first reads what was published and recorded since the last one. A
+ * row that is read twice changes nothing.
  */
 import { subjectsSince } from '../audit/trail.ts';
 import { limitedScan } from '../list/scans.ts';
@@ -19,36 +20,34 @@ import type { Filterable } from '../wire/filterFields.ts';
 import { loadSnapshot, type Snapshot } from './store/snapshots.ts';
 
 export interface OpenMessage {
-  /** Shared by messages that no filter distinguishes. */
+  /** Messages that no filter distinguishes share one object. */
   readonly subject: Filterable;
   readonly state: ReturnType<typeof statusOf>['state'];
-  /** The next attempt, or the open one: 0 for the first. */
   readonly attempt: number;
-  /** When that is due, or when the open one fails without a completion, Unix milliseconds. */
+  /** When the next attempt is due, or the open one times out. */
   readonly dueAt: number;
-  /** When it came into this state, Unix milliseconds. */
+  /** Since when the message has been in this state. */
   readonly since: number;
-  /** When its first attempt failed, Unix milliseconds, if one did. */
+  /** When the first attempt failed, if it did. */
   readonly failedAt?: number | undefined;
-  /** Whether its quiet period may still move its first attempt. */
+  /** Whether another publish may still delay the first attempt. */
   readonly isDebounced?: boolean | undefined;
-  /** Unix milliseconds. */
   readonly expiresAt: number;
 }
 
 /** Most rows are stored within this time after the time in their key. */
 const usualDelayMs = 2 * secondMs;
-/** How often rows are read again, to find those that were stored later. */
+/** How often recent rows are read again, to find those that were stored late. */
 const settlingEveryMs = 3 * minuteMs;
-/** After a longer pause, they are read together with what is new. */
+/** After a pause this long, recent rows are read again together with new ones. */
 const longestPauseMs = 10 * minuteMs;
 const settlingBudgetMs = 200;
 
-/** Older records that are read again do not change a message. */
+/** How far a message has come. A record that is read again and is older does not change it. */
 const progressOf = ({ attempt, state }: Pick<OpenMessage, 'attempt' | 'state'>): number =>
   2 * attempt + (state === 'ACTIVE' ? 1 : 0);
 
-/** About 110 MB, of all accounts together. */
+/** These take about 110 MB, for all accounts together. */
 export const mostMessages = 500_000;
 const mostAccounts = 1_000;
 const mostSubjects = 10_000;
@@ -59,11 +58,11 @@ class OpenMessages {
   readonly #messages = new Map<string, OpenMessage>();
   readonly #subjects = new Map<string, Filterable>();
   #from = 0;
-  /** Until when no row can be missing, Unix milliseconds. */
+  /** Rows from before this time were all read. */
   #settledUntil: number | undefined;
-  /** The log is read from here, Unix milliseconds: for older messages, their own rows say enough. */
+  /** The log is read from this time on. The rows of older messages say enough. */
   #logFrom = 0;
-  /** Changes of messages are read from here, Unix milliseconds. */
+  /** Changes of messages are read from this time on. */
   #changedFrom = 0;
   #reading: Promise<boolean> = Promise.resolve(true);
 
@@ -80,7 +79,7 @@ class OpenMessages {
   }
 
   /**
-   * @param until Unix milliseconds; the next call continues from there
+   * @param until when to stop; the next call continues
    * @returns whether everything was read in time
    */
   catchUp(until: number): Promise<boolean> {
@@ -96,7 +95,7 @@ class OpenMessages {
     const begunAt = now();
     const settledAt = begunAt - settledAfterMs;
     if (this.#settledUntil === undefined || begunAt < this.#from) {
-      // A new process; or the clock was set back, and what was published since may have any time.
+      // The process is new, or the clock was set back, so that messages published since may have any time.
       this.#messages.clear();
       this.#from = this.#settledUntil === undefined ? await this.#restore(begunAt) : 0;
       this.#logFrom = this.#from === 0 ? settledAt : this.#from;
@@ -116,7 +115,7 @@ class OpenMessages {
     return cutAt === undefined;
   }
 
-  /** @returns until when all is known, Unix milliseconds */
+  /** @returns up to when everything is known */
   async #restore(time: number): Promise<number> {
     const saved = await loadSnapshot(this.#account.id, time);
     for (const { id, of, ...message } of saved?.messages ?? []) {
@@ -137,12 +136,10 @@ class OpenMessages {
     return { until, subjects: [...places.keys()], messages };
   }
 
-  /**
-   * @returns the time of the first row that is left, Unix milliseconds, if there was not enough time or space
-   */
+  /** @returns the time of the first row that was not read, if there was not enough time or memory */
   async #take(fromDate: number, toDate: number | undefined, until: number): Promise<number | undefined> {
     const log = { fromDate: Math.max(fromDate, this.#logFrom), toDate, order: 'earliestFirst' } as const;
-    // A prompt record is read with its message.
+    // Prompt records are read with their message, so messages are read from an earlier time.
     const messages = { ...log, fromDate: fromDate - promptMs };
     const sources = shardsOf(this.#account).flatMap(
       (shard): readonly AsyncGenerator<ListedMessage | LogRow>[] => [
@@ -167,7 +164,7 @@ class OpenMessages {
     return cutAt;
   }
 
-  /** Reads again what moves without a record: changed messages, and quiet periods. */
+  /** Reads again what changes without a record: changed messages, and quiet periods. */
   async #readMoved(time: number): Promise<void> {
     const ids = new Set<string>();
     const since = this.#changedFrom - settledAfterMs;
@@ -185,17 +182,17 @@ class OpenMessages {
         ...before,
         subject: this.#shared(filterable(message)),
         dueAt: dueAt ?? before.dueAt,
-        // A publish that has joined its period in time may write its row a little later.
+        // A publish that joined the period in time may write its row a little later.
         isDebounced: before.isDebounced === true && message.notBefore > time - minuteMs,
         expiresAt: message.expiresAt,
       });
     }
   }
 
-  /** Replaces what is known of a message by its history, undefined if its rows are gone. */
+  /** Replaces what is known of a message by its history; undefined if its rows are gone. */
   correct(id: string, history: MessageHistory | undefined): void {
     const known = this.#messages.get(id);
-    // Another request has read its end or a later record since.
+    // Another request has read since that the message ended, or a later record.
     if (known === undefined) return;
     if (history === undefined || isOver(history)) this.#messages.delete(id);
     else {
@@ -259,7 +256,7 @@ class OpenMessages {
   }
 }
 
-/** The least recently used first. */
+/** By account, the least recently used first. */
 const ofAccounts = new Map<string, OpenMessages>();
 
 export function openMessagesOf({ id, shards }: Sharded): OpenMessages {

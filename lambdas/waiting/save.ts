@@ -3,9 +3,9 @@ import { mostMessages, openMessagesOf } from './openMessages.ts';
 import { saveSnapshot } from './store/snapshots.ts';
 
 /**
- * Saves the waiting messages for processes that start later.
+ * Saves the waiting messages, for processes that start later.
  *
- * @param until Unix milliseconds; the next call continues
+ * @param until when to stop; the next call continues
  * @returns false if the time was too short
  */
 export async function saveOpenMessages(account: Sharded, until: number): Promise<boolean> {

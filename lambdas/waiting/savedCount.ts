@@ -5,7 +5,7 @@ import { ownerOf } from './store/snapshots.ts';
 
 const saved = z.object({ until: z.number(), waiting: z.number() });
 
-/** The number of waiting messages that was last saved, and when, Unix milliseconds. */
+/** The number of waiting messages that was saved last, and when. */
 export async function loadSavedCount(
   accountId: string,
   region: string,

@@ -17,7 +17,7 @@ const readingMs = 4 * secondMs;
 const loadingMs = 10 * secondMs;
 const loadedAtOnce = 10;
 
-/** Counts times in equal parts of a period, which includes both its ends. */
+/** Counts times in equal parts of a period. Both ends of the period are included. */
 function stepsOf(times: readonly number[], from: number, to: number, steps: number) {
   const length = to - from + 1;
   const counts = Array.from({ length: steps }, (_, step) => ({
@@ -32,8 +32,8 @@ function stepsOf(times: readonly number[], from: number, to: number, steps: numb
 }
 
 /**
- * Lists the messages that have not ended by the time at which they are due. Each message of a page is read again, strongly
- * consistent, so that no page shows one that has ended or was moved.
+ * Lists the messages that have not ended, by the time at which they are due. The messages of a page are read
+ * again, strongly consistent, so that no page shows one that has ended or was moved.
  *
  * @throws HttpError 400 for a cursor of another list
  */
@@ -67,7 +67,7 @@ export async function listUpcoming(
       messages.correct(id, history);
     });
   }
-  // If the time was too short, the page ends before the first that was not read.
+  // If the time was too short, the page ends before the first message that was not read.
   const unread = page.findIndex(({ id }) => !histories.has(id));
   const entries = page.slice(0, unread === -1 ? count : Math.min(unread, count)).flatMap((place) => {
     const entry = histories.get(place.id);

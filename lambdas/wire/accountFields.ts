@@ -1,4 +1,4 @@
-/** The optional fields of an account. A row has each under its name in camel case. */
+/** The optional fields of an account. In a row, their names are in camel case. */
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
 import {
@@ -19,12 +19,12 @@ import {
 } from '../value/tlsIdentities.ts';
 
 interface Field {
-  /** In a request, where null removes it. */
+  /** The field in a request, where null removes it. */
   readonly input: z.ZodMiniType;
   /** The allowed values of the request in words. */
   readonly allowed: string;
   readonly answer: z.ZodMiniType;
-  /** In the console's form. Fields without it are not there. */
+  /** The field in the console's form; undefined if the form lacks it. */
   readonly form?: Form;
 }
 
@@ -33,7 +33,7 @@ interface Form {
   readonly placeholder: string;
   readonly hint: string;
   readonly type?: 'url' | 'number';
-  /** Only of a list, which has an item in each row. */
+  /** The number of rows of a list, which has an item in each. */
   readonly rows?: number;
   readonly isCode?: true;
 }

@@ -14,23 +14,26 @@ const clockTime = (description: string) =>
 const between = (least: number, most: number, description: string) =>
   z.int().check(z.minimum(least), z.maximum(most), z.describe(description));
 
-/** A kind of condition that an alarm tells. */
+/** A kind of condition that alarms report. */
 interface Kind {
   /** Its field in requests and answers. */
   readonly field: z.ZodMiniType;
-  /** The same in a row, which another release may have written. */
+  /** The field in a row, which may have been written by another release. */
   readonly stored: z.ZodMiniType;
   /** The allowed values in words: of the field, and of its parts by `.<name>`. */
   readonly allowed: Readonly<Record<string, string>>;
-  /** In PagerDuty. */
+  /** The severity in PagerDuty. */
   readonly severity: 'error' | 'warning';
-  /** The title for further conditions, if there are too many to report one by one. */
+  /** The title of the notice for further conditions, if there are too many to report one by one. */
   readonly more: string;
-  /** In the form. */
+  /** The label in the form. */
   readonly label: string;
   /** The conditions in words, with the names of numbers as `{name}`. */
   readonly words: string;
-  /** The numbers in the form, with their first values. If the field itself is the number, its name is that of the kind. */
+  /**
+   * The numbers in the form, with their initial values. If the field itself is a number, it has the name of
+   * the kind.
+   */
   readonly numbers?: Readonly<Record<string, { readonly label: string; readonly first: number }>>;
 }
 

@@ -1,26 +1,25 @@
 /**
- * The size of answers. A function returns JSON in which the body is a string, so each quote and backslash of a JSON body is
- * escaped again. Base64 needs no escapes but is a third longer.
+ * The size of answers. A function returns JSON in which the body is a string, so each quote and backslash of
+ * a JSON body is escaped again. Base64 needs no escapes, but is a third longer.
  */
 
 /**
- * Bytes of JSON that Lambda takes from a function: "Response payload size exceeded maximum allowed payload size (6291556
- * bytes)".
+ * The most bytes of JSON that Lambda accepts from a function: "Response payload size exceeded maximum allowed
+ * payload size (6291556 bytes)".
  */
 export const largestPayload = 6_291_556;
 
-/** Bytes for the status and the headers. API Gateway allows 10,240. */
+/** Room for the status and the headers, in bytes. API Gateway allows 10,240. */
 const headRoom = 20_000;
 
-/** Bytes for the body as a JSON string or base64. */
 export const largestText = largestPayload - headRoom;
 
-/** Bytes of JSON that always fit into an answer: base64 takes four thirds of that. */
+/** Bytes of JSON that always fit into an answer, because base64 is a third longer. */
 export const largestAnswer = Math.floor(largestText / 4) * 3;
 
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Characters of a text that always fits: a character takes at most six bytes of the payload. */
+/** A text of this length always fits, because a character takes at most six bytes. */
 const alwaysFits = Math.floor(largestText / 6);
 
 interface Encoded {

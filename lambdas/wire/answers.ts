@@ -11,7 +11,6 @@ import { logStates, messageStates } from './states.ts';
 
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 
-/** For examples. */
 export type Given<Shape extends z.ZodMiniType> = Readable<z.input<Shape>>;
 
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);
@@ -41,7 +40,7 @@ export const publishAnswer = z.union([
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 export const settings = z.object(answered);
 
-/** The origin and the destination of messages, log entries and dead letters. */
+/** The origin and destination of messages, log entries and dead letters. */
 const addressed = {
   messageId,
   url: text('The destination, without `user:password`.'),
@@ -237,7 +236,7 @@ export const eventPage = z.object({
   events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });
 
-/** The part of a schedule that follows from its request, as `scheduleSettings.ts` keeps it. */
+/** The part of a schedule that comes from its request, as `scheduleSettings.ts` stores it. */
 export const scheduleSettings = z.object({
   ...z.omit(settings, { maxRetries: true }).shape,
   retries: settings.shape.maxRetries,
@@ -284,7 +283,7 @@ export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer
 export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });
 export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
 
-/** The answer to a count: all matches, or those that were counted within the time limit. */
+/** The answer to a count: of all matches, or of those that were counted in the time. */
 export const counted = z.object({
   count: z.optional(
     whole('How many were counted in time; absent if it is unknown because no message was found in time.'),

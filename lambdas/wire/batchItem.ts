@@ -1,14 +1,13 @@
-/** Not in `requests.ts`, because publish loads it at its start and needs no other body. */
+/** Not in `requests.ts`, because publishing loads this file at its start and needs no other request. */
 import * as z from 'zod/mini';
 import { mostEntries, nameForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
 
-/** Items of a batch. */
 export const longestBatch = 1_000;
-/** Items of a run's batch: the branches of a parallel group are submitted together. */
+/** The most items in a batch of a run. The branches of a parallel group are submitted together. */
 export const longestSubmission = mostEntries;
 
-// The patterns are for the description: the parsers check the values and have their own error messages.
+// The patterns are for the API's description. Parsers check the values, with their own error messages.
 
 export const destination = z.string('it is not a text; allowed is a URL, or the name of a URL group').check(
   z.meta({
@@ -17,7 +16,7 @@ export const destination = z.string('it is not a text; allowed is a URL, or the 
   }),
 );
 
-/** The body of a message: bytes of a text, or the JSON text of another value. */
+/** The body of a message: the bytes of a text, or another value as JSON. */
 const body = z.pipe(
   z.unknown().check(z.meta({ description: 'A text; any other value is sent as its JSON text.' })),
   z.transform((value) =>
@@ -27,7 +26,7 @@ const body = z.pipe(
   ),
 );
 
-/** One message of a batch. Unknown fields are ignored, because clients of other languages send some. */
+/** A message of a batch. Unknown fields are ignored, because clients in other languages send some. */
 export const batchItem = z.object(
   {
     destination,

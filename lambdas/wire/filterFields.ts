@@ -26,7 +26,7 @@ export interface Filterable {
   readonly flowControlKey?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly responseStatus?: number | undefined;
-  /** Makes the reason of a failure, without its numbers and ids. */
+  /** Returns the reason of a failure, without its numbers and ids. */
   readonly errorOf?: (() => string) | undefined;
   readonly state?: string | undefined;
   readonly kind?: MessageKind | undefined;
@@ -34,7 +34,6 @@ export interface Filterable {
     | {
         readonly url: string;
         readonly runId?: string;
-        /** Unix milliseconds. */
         readonly createdAt?: number;
         readonly failureState?: FailureFunctionState | undefined;
       }
@@ -46,11 +45,15 @@ export interface FilterField {
   readonly description: string;
   readonly schema: ValueSchema;
   readonly example: string | number;
-  /** The values of an entry, of which one must be wanted. */
+  /** The values of an entry. It matches if one of them is wanted. */
   readonly valuesOf: (entry: Filterable) => readonly (string | undefined)[];
-  /** Reads a given text, such as a state, as one or several values. By default the text is the value. @throws HttpError 400 */
+  /**
+   * Reads a given text, such as a state, as one or several values. By default the text is the value.
+   *
+   * @throws HttpError 400
+   */
   readonly read?: (text: string) => string | readonly string[];
-  /** The attribute that has the values in the rows of messages and of the log. */
+  /** The attribute with these values in the rows of messages and of the log. */
   readonly attribute?: string;
 }
 
@@ -63,7 +66,6 @@ export const valuesSchema: ValueSchema = {
 /** A value that may contain commas. */
 export const textSchema: ValueSchema = { type: 'string', minLength: 1 };
 
-/** Unix milliseconds. */
 export const dateSchema: ValueSchema = {
   type: 'integer',
   format: 'int64',
@@ -81,14 +83,13 @@ const eachState = <State extends string>(
   states: readonly State[],
 ): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
 
-/** The states that each value of the log's filter `state` includes. */
+/** The states of log entries that each value of the log's filter `state` includes. */
 const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
   ...eachState(logStates),
   IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
 };
 
-/** The same for messages. */
 const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
   ...eachState(messageStates),
   CANCELLED: ['CANCELED'],
@@ -263,7 +264,7 @@ export const known = {
     'callerIp',
     'flowControlKey',
     'error',
-    // Older clients send these.
+    // Sent by older clients.
     'url',
     'responseStatus',
   ],

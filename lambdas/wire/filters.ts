@@ -1,4 +1,6 @@
-/** Filters of lists and bulk operations. An entry matches if each filter has one of its values. */
+/**
+ * Filters of lists and bulk operations. An entry matches if it has one of the wanted values for each filter.
+ */
 import type { Order, Place } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest } from '../error/httpError.ts';
@@ -22,14 +24,14 @@ export interface Filter extends Period {
   readonly ids: readonly string[] | undefined;
   readonly count: number | undefined;
   readonly cursor: string | undefined;
-  /** The place of a cursor that no client has. */
+  /** Where to begin, instead of a cursor. Clients cannot set it. */
   readonly behind?: Place | undefined;
-  /** Undefined means latest first, or a list with only one order. */
+  /** Undefined means latest first, or that the list has only one order. */
   readonly order: Order | undefined;
-  /** Texts of which a message's body must contain one. Undefined if bodies are not searched. */
+  /** The body of a message must contain one of these texts. Undefined if bodies are not searched. */
   readonly bodyTexts?: readonly string[] | undefined;
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
-  /** Set for the list of messages by the time at which they are due: the due times, and the parts of them to count. */
+  /** For the list of messages by due time: the period, and the number of parts in which to count. */
   readonly due?: (Period & { readonly steps: number | undefined }) | undefined;
 }
 
@@ -41,19 +43,18 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   listedMessages: longestPage,
   dlq: longestPage,
   listedDlq: longestPage,
-  // The limit of a bulk operation. A page of the list is not longer than others.
+  // The limit of a bulk operation. A page of the list is as long as others.
   deadRuns: 10_000,
-  // The published clients promise this limit.
+  // Published clients promise this limit.
   logs: 1_000,
 };
 
-/** The lists that can be read in either order. */
 export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'deadRuns', 'logs']);
 /** The lists whose message bodies can be searched. */
 export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
 
-/** Older spellings of the same filters. */
+/** Older names of the same filters. */
 export const aliases: Readonly<Record<string, Field>> = {
   callerIP: 'callerIp',
   topic: 'topicName',
@@ -124,10 +125,9 @@ export function parseFilter(
   return { ...filter, values, due };
 }
 
-/** The filters that the list by due time lacks. */
+/** The filters that the list by due time does not have. */
 const unsorted = ['messageId', 'responseStatus', 'error'] as const satisfies readonly Field[];
 
-/** @throws HttpError 400 */
 function dueIn(given: QueryReader, isUnsorted: boolean): Filter['due'] {
   const order = given.oneOf('order', ['due']);
   const period = given.period('from', 'to');
@@ -147,10 +147,10 @@ function dueIn(given: QueryReader, isUnsorted: boolean): Filter['due'] {
 }
 
 /**
- * Whether a row's entry may match, judged by a few attributes. In long lists few rows may, and reading each of them whole would
- * cost far more.
+ * Whether a row's entry may match, judged by a few attributes. Most rows of long lists do not match, and
+ * parsing all of them would cost far more.
  *
- * @param textsOf the texts of an attribute, if known
+ * @param textsOf returns the texts of an attribute, if they are known
  */
 export const mayMatch = (
   filter: Filter,
@@ -163,7 +163,7 @@ export const mayMatch = (
   });
 
 /**
- * Whether an entry has a wanted value in every filtered field. The lists themselves check dates.
+ * Whether an entry has a wanted value for each filter. Lists check dates themselves.
  *
  * @param begins the field whose values need only begin with a wanted text
  */

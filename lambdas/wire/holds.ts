@@ -45,7 +45,7 @@ interface HoldRequest {
   readonly until: number | undefined;
 }
 
-/** Reads the host as URLs' parsers write it. */
+/** Normalizes a host like parsers of URLs. */
 function hostIn(text: string): string {
   const isHost =
     isArn(text) || isPull(text) || (/^[^/?#@\\\s]+$/.test(text) && URL.canParse(`https://${text}`));
@@ -76,7 +76,6 @@ const readers: Readonly<Record<HeldKind, (text: string) => string>> = {
  */
 export const readHeld = (kind: HeldKind, which: string): string => readers[kind](which);
 
-/** @returns Unix milliseconds */
 function endOf(duration: string | undefined, until: string | number | undefined): number | undefined {
   if (duration !== undefined && until !== undefined) {
     throw badField('duration and until are both given; allowed is one of them.');
@@ -95,7 +94,7 @@ function endOf(duration: string | undefined, until: string | number | undefined)
 }
 
 /**
- * @returns `until` in Unix milliseconds
+ * @returns `until`
  * @throws HttpError 400
  */
 export function readHold(body: Uint8Array): HoldRequest {

@@ -5,7 +5,7 @@ import { idFilters, type List } from './filters.ts';
 
 const ids = listOf(z.string().check(z.minLength(1)), 1);
 
-/** Ids of 4 MB. */
+/** Bounds for the ids that fit into 4 MB. */
 const idBounds = { values: 150_000, depth: 3 };
 
 export const idBodies = {

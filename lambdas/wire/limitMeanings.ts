@@ -1,6 +1,6 @@
 import type { PerLimit } from '../value/limits.ts';
 
-/** For the API's description. Every function bundles the table of limits, but needs no texts. */
+/** Texts about limits for the API's description. Not in the table of limits, which every function bundles. */
 export const limitMeanings: PerLimit<string> = {
   timeout: 'Seconds that a destination may take to answer.',
   max_message_size: 'Bytes.',

@@ -3,7 +3,10 @@ import { HttpError } from '../error/httpError.ts';
 import { parseJson } from '../shared/json.ts';
 import { masked } from './secretHeaders.ts';
 
-/** The JSON of callbacks and steps has headers, too. Other texts stay byte for byte, as do larger ones, which are a user's own. */
+/**
+ * Masks headers in a text. The JSON of callbacks and steps contains headers. Other texts, and larger ones,
+ * are the user's own and stay unchanged.
+ */
 function maskedText(text: string): string {
   const isBase64 = text.startsWith('eyJ');
   const json = Buffer.from(isBase64 ? text : text.startsWith('{"') ? text : '', isBase64 ? 'base64' : 'utf8');

@@ -4,13 +4,13 @@ import type { Header } from '../shared/headers.ts';
 import { orders, type Order } from '../table/cursor.ts';
 
 interface Grammar {
-  /** Today’s name of each older spelling. */
+  /** Today’s names, by the older ones. */
   readonly aliases: Readonly<Record<string, string>>;
   /** Parameters whose value is not split at commas. */
   readonly undivided: ReadonlySet<string>;
 }
 
-/** The parameters of a request. Each is taken once; those that are left are unknown. */
+/** The parameters of a request. Each is removed when it is read. Those that are left are unknown. */
 export class QueryReader {
   readonly #left = new Map<string, readonly string[]>();
 
@@ -30,7 +30,7 @@ export class QueryReader {
     return values;
   }
 
-  /** @throws HttpError 400, as all readers below */
+  /** @throws HttpError 400, like all readers below */
   single(name: string): string | undefined {
     const [first, ...more] = this.list(name) ?? [];
     if (more.length > 0) throw badField(`${name} is given ${more.length + 1} times; allowed is once.`);
@@ -52,7 +52,7 @@ export class QueryReader {
     return text === undefined ? undefined : found('order', text, orders);
   }
 
-  /** Unix milliseconds, inclusive. */
+  /** Inclusive. */
   period(from = 'fromDate', to = 'toDate'): Period {
     const period = {
       fromDate: this.whole(from, 0, latestDateMs),
@@ -62,7 +62,7 @@ export class QueryReader {
     return period;
   }
 
-  /** @param known all parameters that the request may have */
+  /** @param known all parameters that the request can have */
   end(known: readonly string[]): void {
     const [unknown] = this.#left.keys();
     if (unknown === undefined) return;
@@ -94,7 +94,6 @@ export function checkPeriod(
   }
 }
 
-/** @throws HttpError 400 */
 export function wholeOf(name: string, text: string, least: number, most: number): number {
   const value = /^(?!-0)-?\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
@@ -103,7 +102,7 @@ export function wholeOf(name: string, text: string, least: number, most: number)
 
 export const inAnyCase = (text: string): string => text.toLowerCase();
 
-/** @param form what has to be the same; by default the whole text */
+/** @param form returns the part of the text that must be the same; by default all of it */
 export function found<T extends string>(
   name: string,
   text: string,

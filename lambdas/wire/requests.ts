@@ -7,9 +7,9 @@ import { readHeaders } from '../shared/headers.ts';
 import { headersIn, optionalField, parseShape } from '../shared/json.ts';
 import { batchItem, destination } from './batchItem.ts';
 
-// The patterns are for the description: the parsers check the values and have their own error messages.
+// The patterns are for the API's description. Parsers check the values, with their own error messages.
 
-/** The changes of a schedule. Other fields stay as they are. */
+/** The changes of a schedule. Missing fields stay as they are. */
 export const scheduleChange = z.strictObject({
   destination: optionalField(destination),
   body: optionalField(z.string()),
@@ -22,7 +22,7 @@ export const scheduleChange = z.strictObject({
 
 const textOrNumber = z.union([z.string(), z.number()]);
 
-/** The changes of a waiting message. Other fields stay as they are. */
+/** The changes of a waiting message. Missing fields stay as they are. */
 export const messageChange = z.strictObject({
   delay: optionalField(
     z.string().check(z.describe('How long its next attempt waits from now on: `Svc-Delay`.')),
@@ -160,10 +160,10 @@ export const triggerItem = /* @__PURE__ */ made(() =>
   }),
 );
 
-/** Characters: the audit trail keeps as many of a value. */
+/** The longest comment. The audit trail keeps as many characters of a value. */
 const longestCommentLength = 200;
 
-/** The completion of an attempt: its destination's later answer. */
+/** The completion of an attempt: the later answer of its destination. */
 export const completion = z.strictObject({
   status: z
     .int()
@@ -195,7 +195,6 @@ export const completion = z.strictObject({
 
 type Completion = DestinationResponse & { readonly comment?: string | undefined };
 
-/** @throws HttpError 400 */
 export function parseCompletion(bytes: Uint8Array): Completion {
   const allowed =
     '{"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>", "comment"?: "<1 to 200 characters>"}';

@@ -1,12 +1,12 @@
 /**
- * Headers whose values are credentials, by name or value. Answers to tokens that may not write have `…` in their place, and the
- * console shows them on request. Deliveries have the real values.
+ * Headers that contain credentials, judged by name or value. Answers to tokens that may not write show `…`
+ * instead, and the console shows them on request. Deliveries have the real values.
  */
 import { isRedacted } from '../options/redaction.ts';
 
 const secret =
   /(^|[-_])(auth|authori[sz]ation|authentication|cookie2?|credentials?|jwt|pass(word|phrase|wd)?|pwd|secret|session|token|bypass|key)($|[-_])|apikey|accesskey/;
-/** Keys that open nothing. */
+/** Names with "key" that are not secrets. */
 const plainKey =
   /(idempotency|flow-control|fair|partition|routing|ordering|surrogate|cache|message|websocket)[-_]key/;
 
@@ -18,7 +18,11 @@ export function isSecretHeader(header: string, value: string): boolean {
   );
 }
 
-/** Masks credentials in the header lists of a record, however deep. @param textOf makes the shown text of other values */
+/**
+ * Masks credentials in the header lists of a record, at any depth.
+ *
+ * @param textOf returns the text to show for other values
+ */
 export function masked(
   of: object,
   textOf = (text: string) => text,

@@ -1,6 +1,6 @@
-/** Only constants, so that the console and every bundle can contain them. */
+/** Only constants, so that the console and all bundles can contain this file. */
 
-/** The states in the log, in the order in which a message passes them. */
+/** The states in the log, in the order in which a message can have them. */
 export const logStates = [
   'CREATED',
   // The message waits because its host is down: see docs/lanes.md.
@@ -19,14 +19,13 @@ export type LogState = (typeof logStates)[number];
 export const messageStates = ['CREATED', 'ACTIVE', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
 export type MessageState = (typeof messageStates)[number];
 
-/** The states of a message that waits for an attempt or for its completion. */
 export const waitingStates = ['CREATED', 'ACTIVE', 'RETRY'] as const satisfies readonly MessageState[];
 
 /** The states of a run, in order. The last three are final. */
 export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;
 export type RunState = (typeof runStates)[number];
 
-/** Filters of active runs: they wait for nothing that comes, for a time, or for an event. */
+/** Filters for active runs by what they wait for: nothing that is pending, a time, or an event. */
 export const runWaits = ['RUN_HANGING', 'RUN_SLEEPING', 'RUN_WAITING'] as const;
 export type RunWait = (typeof runWaits)[number];
 
@@ -40,7 +39,7 @@ export const stepStates = [
 ] as const;
 export type StepState = (typeof stepStates)[number];
 
-/** The states of a failure function, in order. A run without one has none. */
+/** The states of a failure function, in order. A run without a failure function has no such state. */
 export const failureFunctionStates = [
   'CALLBACK_INPROGRESS',
   'CALLBACK_SUCCESS',

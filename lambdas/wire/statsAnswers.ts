@@ -197,7 +197,6 @@ export const deadLetterGroup = z.object({
   responseStatus: whole('The status of the last answer; 0 if there was no answer.'),
   ...ofGroup,
 });
-/** The groups of failures. */
 const failureGroups = {
   grouped: z.optional(
     whole('How many of the newest failures the groups include, if there was no time to read all of them.'),

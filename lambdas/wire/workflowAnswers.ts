@@ -47,7 +47,7 @@ export const waiter = z.object({
 export const waiters = z.array(waiter);
 
 export const notification = z.object({
-  // Absent if the event is stored, or if not all fit into an answer.
+  // Missing if the event was stored, or if not all waiters fit into an answer.
   waiter: z.optional(waiter),
   messageId: published.shape.messageId,
   error: text('Why it could not be woken; empty if it was woken.'),

@@ -1,4 +1,4 @@
-/** Filters of lists of runs. A run matches if each filter has one of its values. */
+/** Filters of lists of runs. A run matches if it has one of the wanted values for each filter. */
 import * as z from 'zod/mini';
 import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
@@ -12,7 +12,7 @@ import { found, inAnyCase, latestDateMs, QueryReader, type Period } from './quer
 /** Identifies a run. Its id may be used again after the run has ended. */
 export interface RunIdentity {
   readonly runId: string;
-  /** Unix milliseconds at which the start was accepted. */
+  /** When the start was accepted. */
   readonly createdAt: number;
 }
 
@@ -35,7 +35,7 @@ const everyRun: RunFilter = {
 
 type FilterableRun = Pick<Filterable, 'url' | 'labels' | 'callerIp' | 'flowControlKey'>;
 
-/** Whether a run has a wanted value in every filtered field. The lists themselves check dates. */
+/** Whether a run has a wanted value for each filter. Lists check dates themselves. */
 export const matchesRun = (filter: RunFilter, run: FilterableRun): boolean =>
   matches(filter, { ...run, run }, filter.urlsBegin && 'workflowUrl');
 
@@ -54,17 +54,17 @@ export interface RunsQuery extends RunFilter {
   /** If set, all other filters are ignored. */
   readonly runs: readonly RunIdentity[] | undefined;
   readonly runId: string | undefined;
-  /** Unix milliseconds at which the run with that id was started. */
+  /** When the run with that id was started. */
   readonly createdAt: number | undefined;
   readonly states: ReadonlySet<(typeof runFilterStates)[number]> | undefined;
   readonly messageIds: ReadonlySet<string> | undefined;
-  /** The shown bytes of each body. −1 leaves out the field; undefined shows all. */
+  /** The bytes of each body to show. −1 omits the field; undefined shows all. */
   readonly trimBody: number | undefined;
 }
 
 export const runFilterStates = [...runStates, ...runWaits, ...stepStates] as const;
 
-/** The log's parameters in addition to those of all lists of runs. */
+/** Parameters that only the log of runs has. */
 const ofLog = [
   'count',
   'cursor',
@@ -107,7 +107,7 @@ const setOf = <T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined 
  */
 export function parseRunsQuery(query: readonly Header[]): RunsQuery {
   const given = new QueryReader(query, grammar);
-  // The client asks for groups by run. The log has no other groups.
+  // Clients ask for groups by run, the only ones that the log has.
   given.oneOf('groupBy', ['workflowRunId']);
   const read: RunsQuery = {
     count: given.whole('count', 1, longestPage) ?? longestPage,
@@ -139,7 +139,7 @@ const mostCancelled = 500;
 
 const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
-/** The JSON body of a bulk cancellation, as clients of other languages send it. `{}` selects all. */
+/** The JSON body of a bulk cancellation, as clients in other languages send it. `{}` selects all. */
 export const cancelBody = z.strictObject({
   workflowRunIds: optionalField(texts.check(z.describe('If ids are given, other filters are ignored.'))),
   workflowUrl: optionalField(
@@ -163,7 +163,7 @@ function runsToCancel(given: QueryReader, inBody: readonly string[] = []): Omit<
   return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
 }
 
-/** The parameters of a cancellation in addition to those of all lists of runs. */
+/** Parameters that only a cancellation has. */
 const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
 
 /**
@@ -183,12 +183,12 @@ export function parseCancelQuery(query: readonly Header[], body: Uint8Array): Ca
   return read;
 }
 
-/** Counts the runs that a cancellation with the same filters would cancel. */
+/** Selects the runs to count, with the filters of a cancellation. */
 export interface CountQuery extends Omit<CancelQuery, 'count'> {
   readonly cursor: string | undefined;
 }
 
-/** @throws as {@link parseCancelQuery} */
+/** @throws HttpError as {@link parseCancelQuery} does */
 export function parseCountQuery(query: readonly Header[]): CountQuery {
   const given = new QueryReader(query, grammar);
   const read = { ...runsToCancel(given), cursor: given.single('cursor') };

@@ -18,16 +18,16 @@ const deleteEveryMs = 2 * secondMs;
 /** The limit of SQS. */
 const messagesPerCall = 10;
 
-/** From the end of an invocation until its unfinished messages return. */
+/** The time from an invocation's end until its unfinished messages are visible again. */
 const marginSeconds = 10;
-/** A function with at most this timeout hides its messages once. */
+/** If a function's timeout is at most this long, its messages are hidden once, for the whole invocation. */
 const longestHiddenOnceSeconds = 900;
-/** A longer function hides its messages for this long at a time. Two renewals may fail. */
+/** Other functions hide their messages for this long, again and again. Two renewals in a row may fail. */
 const heldSeconds = 300;
 const renewEveryMs = 90 * secondMs;
 
 interface Hold {
-  /** Resolves when work may begin: at once, unless a message may have killed a worker before. */
+  /** Resolves when work may begin: at once, unless one of the messages may have killed a worker before. */
   readonly ready: Promise<void>;
   readonly done: (record: SQSRecord) => void;
   /** Resolves when all calls have finished. */
@@ -66,7 +66,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
   const ready = calls;
   const endsAt = now() + functionSeconds * secondMs;
   const renewals = isRenewed ? setInterval(renew, renewEveryMs) : undefined;
-  // A managed instance lets the code of a late invocation run on, although another worker gets its messages.
+  // On a managed instance, the code of a late invocation runs on, although another worker gets its messages.
   function renew(): void {
     if (now() < endsAt) hideAll();
     else clearInterval(renewals);
@@ -77,7 +77,7 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
     toDelete = [];
     then(() => inCalls(deleted, 'remove'));
   };
-  // A single message keeps no other waiting.
+  // A single message is deleted by Lambda when the invocation ends.
   const others = records.length > 1 ? setInterval(deleteDone, deleteEveryMs) : undefined;
 
   return {
@@ -95,6 +95,6 @@ export function hold(records: readonly SQSRecord[], source: Source): Hold {
   };
 }
 
-/** Whether a job may have killed a worker. It must then return soon, even if its worker dies at once. */
+/** Whether a job may have killed a worker. Such a job is retried soon if its worker dies at once. */
 const isSuspect = (records: readonly SQSRecord[], name: Source['name']): boolean =>
   name === 'dead' || records.some(({ attributes }) => Number(attributes.ApproximateReceiveCount) > 1);

@@ -21,7 +21,7 @@ export async function hide(
       })),
     }),
   );
-  // Another worker probably has the message, which is harmless.
+  // Another worker probably has the message already, which is harmless.
   if (Failed.length > 0) log.warn('Messages could not be hidden for longer', { failed: Failed });
 }
 

@@ -6,7 +6,7 @@ import { plugInGroups, plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { pump } from '../lane/pump.ts';
 
-/** Loaded with the first job of a run. */
+/** Loaded when the first job of a run arrives. */
 const runs = () => import('../workflow/forWorkers.ts');
 const bulk = () => import('../bulk/step.ts');
 plugInRuns(async () => (await runs()).messageKind);
@@ -14,7 +14,7 @@ plugInGroups(() => import('../urlGroup/forWorkers.ts'));
 
 /**
  * @param isAgain whether the job was received before
- * @throws if it must be retried
+ * @throws if the job must be retried
  */
 export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
   switch (job.kind) {
@@ -52,7 +52,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
     case 'attempt':
       return (await import('../delivery/giveUp.ts')).giveUpAttempt(job, why);
     case 'completionTimeout':
-      // A timeout that cannot be handled is given up as an attempt.
+      // A timeout that cannot be handled is given up as the attempt that timed out.
       return (await import('../delivery/giveUp.ts')).giveUpAttempt(
         {
           kind: 'attempt',
@@ -64,7 +64,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
         why,
       );
     case 'pump':
-      // A pump is never given up, because the attempts in the line would wait forever.
+      // A pump is retried forever. Otherwise the attempts in the line would never start.
       return pump(job);
     case 'runStart':
       return (await runs()).giveUpStart(job, why);
@@ -79,7 +79,7 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   }
 }
 
-/** Unique: a job's starts are counted under it. */
+/** A unique name. A job's starts are counted under it. */
 export function nameOf(job: Job): string {
   switch (job.kind) {
     case 'attempt':

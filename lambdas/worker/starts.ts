@@ -1,15 +1,18 @@
 /**
- * Counts the deaths of workers. A worker does a suspect job alone, and first records a start. The start is removed when the job
- * ends, even with an error. The remaining starts are deaths.
+ * Counts how often a job has killed its worker. A worker does a suspect job alone, and first records a start.
+ * The start is removed when the job ends, even with an error. So each start that remains is a death.
  */
 import { now } from '../shared/clock.ts';
 import { forgetStarts, noteStart, removeStarts } from './store/starts.ts';
 
 /** The states of a start, in order: recorded, ended, removed. */
 export interface Start {
-  /** Records the start. Resolves to the number of recorded starts, including this one; each earlier one was a death. */
+  /**
+   * Records the start. Resolves to the number of recorded starts, including this one. Each of the others was
+   * a death.
+   */
   readonly note: () => Promise<number>;
-  /** Marks of starts that have ended but may still be recorded. The next delivery of the job must remove them. */
+  /** Marks of starts that have ended but may still be recorded. The job's next delivery must remove them. */
   readonly ended: () => readonly string[];
   readonly remove: () => Promise<void>;
   /** Removes all starts of the job, including deaths. */

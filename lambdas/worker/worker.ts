@@ -28,31 +28,34 @@ interface BatchQueue<T> {
   /** @throws if the message must be retried */
   readonly perform: (item: T, sending: Sending) => Promise<void>;
   /**
-   * Without this, a job that fails inside the service is retried forever.
+   * Ends a job that fails because of a bug in the service. Without this function, such a job is retried
+   * forever.
    *
    * @throws if it must be retried
    */
   readonly giveUp?: (item: T, why: GiveUpReason, sending: Sending) => Promise<void>;
-  /** Undefined if no job is slow. A slow job in a batch with quick ones goes to a separate queue. */
+  /**
+   * Undefined if no job of the queue is slow. A slow job in a batch with quick ones goes to another queue.
+   */
   readonly slow?: {
-    /** The destination of a slow job. */
+    /** The destination of a slow job; undefined if the job is not slow. */
     readonly nameOf: (item: T) => string | undefined;
     readonly send: (text: string, group: string | undefined, name: string) => Promise<void>;
   };
 }
 
 interface Sending {
-  /** When it was first sent, Unix milliseconds. */
+  /** When the message was first sent. */
   readonly sentAt: number;
-  /** Whether it was received before. */
+  /** Whether the message was received before. */
   readonly isAgain: boolean;
 }
 
 /** A queue whose function gets one message at a time. */
 interface SingleQueue<T> extends Required<Omit<BatchQueue<T>, 'slow'>> {
-  /** Unique. */
+  /** A unique name of the job. */
   readonly nameOf: (item: T) => string;
-  /** Whether starts are recorded from the first delivery on, not just from the second. */
+  /** Whether starts are recorded from the first delivery on, not from the second. */
   readonly isSuspect: boolean;
 }
 
@@ -77,7 +80,10 @@ type TaskOf = (receipt: Receipt, message: Redelivered, sending: Sending) => Task
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
-/** From this return on, a message is retried every quarter of an hour, and logged as an error. */
+/**
+ * From this delivery on, a message is retried every quarter of an hour, and its failures are logged as
+ * errors.
+ */
 const returnsUntilError = 8;
 
 const errorFields = (error: unknown): { readonly error: Error | string } => ({
@@ -91,8 +97,8 @@ const recordFields = (record: SQSRecord) => ({
 });
 
 /**
- * Makes a handler in which no message of a batch waits for another. A message that fails is sent again, with a growing delay.
- * If that fails, SQS shows it again after its visibility timeout.
+ * Makes a handler in which no message of a batch waits for another. A message that fails is sent again, with
+ * a growing delay. If that fails too, SQS redelivers it after its visibility timeout.
  */
 const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
@@ -137,7 +143,7 @@ function readReceipt(receipt: Receipt, taskOf: TaskOf): ReadReceipt | Unread {
 
 /**
  * @param isMixed whether the batch has quick jobs
- * @returns false if the message is left to SQS
+ * @returns false if SQS must redeliver the message
  */
 async function handle(receipt: ReadReceipt | Unread, isMixed: boolean): Promise<boolean> {
   if (receipt.task === undefined) return parkUnreadable(receipt);
@@ -178,7 +184,7 @@ async function park({ record, source }: Receipt, why: Parked['why']): Promise<vo
   });
 }
 
-/** @returns false if the message is left to SQS */
+/** @returns false if SQS must redeliver the message */
 async function run(receipt: ReadReceipt, work: () => Promise<void>): Promise<boolean> {
   const { record, message } = receipt;
   try {
@@ -224,7 +230,7 @@ async function redeliver(
 export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
   handlerOf(({ record, source }, { faults }, sending) => {
     const item = queue.parse(record.body);
-    // A job that was received before must stay: another queue would not know that.
+    // A job that was received before stays, because the other queue would not know that.
     const mayHandOn = source.name !== 'slow' && !sending.isAgain;
     return {
       handOn: mayHandOn ? handOnOf(queue, item, record) : undefined,
@@ -248,16 +254,16 @@ const performOrGiveUp = <T>(
   faults < mostFaults || giveUp === undefined ? perform(item, sending) : giveUp(item, 'faults', sending);
 
 /**
- * Makes the handler of a queue whose function gets one message at a time. A job that has killed several workers is given up,
- * and parked if it kills workers even then. SQS's receive count cannot be used, because it includes messages that Lambda
- * throttled.
+ * Makes the handler of a queue whose function gets one message at a time. A job that has killed several
+ * workers is given up, and parked if giving it up kills workers too. SQS's receive count cannot be used,
+ * because it includes messages that Lambda throttled.
  */
 export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
   handlerOf((receipt, { ended, faults }, { sentAt, isAgain }) => {
     const { record } = receipt;
     const item = queue.parse(record.body);
     const receives = receivesOf(record);
-    // Another queue has already delivered a suspect job.
+    // A suspect job was already delivered by another queue.
     const sending = { sentAt, isAgain: isAgain || queue.isSuspect };
     const run = () => performOrGiveUp(queue, item, faults, sending);
     if (!queue.isSuspect && receives <= 1) return { run };

@@ -22,7 +22,10 @@ import { refuseWhenBusy } from './refusedRequests.ts';
 
 const atOnce = 10;
 
-/** The gateway times out after 29 s, and the last step needs some seconds. */
+/**
+ * No more runs are cancelled after this time. The gateway times out after 29 s, and the last step needs some
+ * seconds.
+ */
 const budgetMs = 15 * secondMs;
 
 async function* selected(account: Account, query: CancelQuery, until: number): AsyncGenerator<RunIdentity> {
@@ -38,7 +41,7 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
   }
 }
 
-/** @returns how many were active until now */
+/** @returns how many of the runs were still active */
 async function cancelEach(account: Account, runs: readonly RunIdentity[]): Promise<number> {
   let cancelled = 0;
   await eachOf(runs, atOnce, async (run) => {
@@ -47,15 +50,16 @@ async function cancelEach(account: Account, runs: readonly RunIdentity[]): Promi
   return cancelled;
 }
 
-/** @returns how many were active until now */
+/** @returns how many of the runs were still active */
 export const cancelNamed = (account: Account, names: readonly string[]): Promise<number> =>
   cancelEach(account, names.map(runOf));
 
 /**
- * Cancels the selected runs: all, or `count`, or as many as the time allows. Callers repeat the request until its answer is 0.
+ * Cancels the selected runs: all, or `count`, or as many as the time allows. Callers repeat the request until
+ * its answer is 0.
  *
- * @throws HttpError 400 for a malformed request; 503 if the time ran out before any run was found, because 0 would mean that no
- *   run is left
+ * @throws HttpError 400 for a malformed request; 503 if no run was found in time, because the answer 0 would
+ * mean that no run is left
  */
 export async function cancelRuns(
   account: Account,

@@ -26,7 +26,6 @@ import {
   responseInRow,
 } from './log/runDeadLetter.ts';
 
-/** @throws HttpError 400 */
 export async function listRunDeadLetters(
   account: Account,
   query: readonly Header[],
@@ -44,7 +43,11 @@ export async function listRunDeadLetters(
   return { messages: records, cursor };
 }
 
-/** Includes the kept part of the last answer. @throws HttpError 404 */
+/**
+ * Includes the beginning of the last answer's body.
+ *
+ * @throws HttpError 404
+ */
 export async function getRunDeadLetter(
   account: Account,
   dlqId: string,
@@ -62,17 +65,19 @@ export async function getRunDeadLetter(
   }));
 }
 
-/** @throws HttpError 404 */
 export const deleteRunDeadLetter = (account: Account, dlqId: string): Promise<void> =>
   deleteDeadLetter(account, dlqId, isOfRun);
 
-/** @throws HttpError 400 */
 export const deleteRunDeadLetters = (
   account: Account,
   query: readonly Header[],
 ): Promise<Answer<typeof deleted>> => deleteDeadLetters(account, parseFilter('deadRuns', query), isOfRun);
 
-/** Counts the dead letters that a bulk operation would select. @throws HttpError 400 */
+/**
+ * Counts the dead letters that a bulk operation would select.
+ *
+ * @throws HttpError 400
+ */
 export const countRunDeadLetters = (
   account: Account,
   query: readonly Header[],

@@ -6,8 +6,8 @@ import { loadSnapshot } from './store/journals.ts';
 import { isActive, isSameRun, type RunKey, type WhichRun } from './rules/journal.ts';
 
 /**
- * A repeated request gets the same answer: an endpoint may repeat its request, but a user who cancels a run that ended in
- * another way gets 404.
+ * Ends a run for its endpoint or a user. An endpoint may repeat its request, and gets the same answer. A user
+ * who cancels a run that ended in another way gets 404.
  */
 export async function endRunByRequest(
   account: Account,
@@ -23,6 +23,6 @@ export async function endRunByRequest(
     throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
   }
   if (found === undefined) return;
-  // The process that ended the run may have died before it reported the end.
+  // The process that ended the run may have died before it did the work that follows.
   await followUpEnd(account, { ...which, startSeq: found.startSeq }, followEndOrLeave);
 }

@@ -1,6 +1,6 @@
 /**
- * One file, because the bundler adds a chunk to the cold start for every set of files that lazily loaded files share: three
- * such files cost 3 KB.
+ * The code that workers need from workflows. It is one file, because the bundler adds a chunk to the cold
+ * start for each set of files that lazily loaded files share: three such files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
@@ -16,18 +16,18 @@ import { callResultBody } from './delivery/callResult.ts';
 import { followEndOrLeave, followUpEnd } from './steps/end.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
 
-/** Whether an attempt ends its message's part in the run. */
+/** Whether an attempt was the last of its message. */
 function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean {
   if (!isFinal(attempt) || attempt.state === 'CANCELED') return false;
   switch (role) {
     case 'list':
     case 'callResult':
-      // After a success the run continues with its endpoint's submissions.
+      // After a success, the run continues when its endpoint submits steps.
       return attempt.state === 'FAILED';
     case 'failureRequest':
       return true;
     case 'call':
-      // The answer goes to the endpoint as a callback.
+      // A callback brings the answer to the endpoint.
       return false;
   }
 }
@@ -37,7 +37,7 @@ const callbackOf = (part: WorkflowPart): KindOfCallback => ({
   bodyOf: part.role === 'call' ? callResultBody : callbackBody,
 });
 
-/** The endpoint would wait forever. */
+/** Fails a run whose call will have no result. Otherwise it would wait forever. */
 async function failWithoutResult(
   message: Message,
   part: WorkflowPart,
@@ -57,7 +57,7 @@ async function failWithoutResult(
 
 export const messageKind: MessageKind = {
   open: openDelivery,
-  // The process that ended the run may have died.
+  // The process that ended the run may have died before the work that follows.
   drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
   store: async (made, part) => {
     if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);

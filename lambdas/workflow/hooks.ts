@@ -25,11 +25,11 @@ interface HookCall {
 }
 
 /**
- * Gives a run the request as the event of its webhook. The oldest step that waits for the webhook ends with it; without one,
- * the call is kept for the next step. A repeated call counts twice.
+ * Gives a request to a run as an event of its webhook. The oldest step that waits for the webhook ends with
+ * it. If no step waits, the request is kept for the next one. A repeated request counts twice.
  *
- * @throws HttpError 404 if no active run has this webhook; 413; 429 if the run keeps too many calls, or above the limits of the
- *   account's webhooks; 429 or 412 above other limits of the account
+ * @throws HttpError 404 if no active run has this webhook; 413; 429 if the run keeps too many calls, or above
+ * the limits of the account's webhooks; 429 or 412 above other limits of the account
  * @throws RunBusy
  */
 export async function callHook({ accountId: user, runId, eventId, request }: HookCall): Promise<void> {
@@ -54,12 +54,12 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
       callBytes,
       known: found,
       noActiveRun: noWebhook,
-      // The delivery that the call causes belongs to the call's trace.
+      // The delivery that this call causes continues the call's trace.
       loadWait: async (seq) => {
         const wait = await webhook.loadWait(seq);
         return { ...wait, forwarded: withTrace(wait.forwarded, request.headers) };
       },
-      // Checked before anything is sent or stored.
+      // Refused before anything is sent or stored.
       findWait: (snapshot) => webhook.findWaitFor(snapshot, event.length),
       checkKept: (snapshot) => {
         webhook.checkKept(snapshot, callBytes);
@@ -73,7 +73,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   await reportUsage(account);
 }
 
-/** Clients write the user that a token names into webhook URLs. */
+/** The first part of a webhook's URL is an account. Clients write the user of their token there. */
 function accountOf(user: string): string {
   const given = givenCredentials();
   return user === given?.token.UserID ? given.accountId : user;

@@ -24,15 +24,16 @@ function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
   );
 }
 
-/** The runs of a page for which a request needs no slot. */
+/** The rows that each run of a page counts as, so that a request for one page needs no slot. */
 const rowsOfRun = rowsWithoutSlot / longestPage;
 
-/** Bytes of an answer without its runs: field names and cursor. */
+/** Bytes of an answer besides its runs: field names and cursor. */
 const frameBytes = 1_000;
 const mostBytes = largestAnswer - frameBytes;
 
 /**
- * Makes a page of the log of runs, with at least one run. Runs are read one by one, because a large one fills the memory.
+ * Makes a page of the log of runs, with at least one run. Runs are read one by one, because a large run fills
+ * the memory.
  *
  * @throws HttpError 400 for a malformed request
  */
@@ -55,7 +56,7 @@ export async function listRuns(
     if (last !== undefined && (runs.length >= count || now() > until)) return pageUpTo(last);
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);
-      // Bodies may be deleted after that, while records remain.
+      // When this has passed, bodies may be deleted although records remain.
       const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
       const run = isKept
         ? await loadRunLog(journal, read.runId !== undefined, trimBody, mostBytes)
@@ -77,7 +78,7 @@ export const hangingRuns = (account: Account): Promise<HangingRuns> =>
   findHangingRuns(account, now() + listBudgetMs);
 
 /**
- * May include runs that have just ended.
+ * Counts runs. May include runs that have just ended.
  *
  * @throws HttpError 400 for a malformed request
  */
@@ -90,7 +91,10 @@ export async function countRuns(account: Account, query: readonly Header[]): Pro
   return countEach(scope, rows, ({ state }) => state);
 }
 
-/** Selects active runs for a bulk operation. Their names also have their starts, because an id may be used again. */
+/**
+ * Selects active runs for a bulk operation. Each is identified by its id and its start, because an id may be
+ * used again.
+ */
 export const activeRuns = (account: Account, query: CountQuery & Range) => ({
   rows: rowsToCount(account, query, query, true),
   selected: ({ state }: { readonly state: unknown }) => state,

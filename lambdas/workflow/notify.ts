@@ -12,8 +12,8 @@ import { loadSnapshot } from './store/journals.ts';
 import { notify } from './waits/notifyAll.ts';
 
 /**
- * Notifies one run if the first of several segments is a run's id, otherwise all runs that wait for the event. An event's id
- * may have slashes, because clients do not escape it.
+ * Notifies one run if the first of several segments is a run's id, or else all runs that wait for the event.
+ * Clients do not escape event ids, so an id may span several segments.
  *
  * @param segments of the path, decoded
  * @throws HttpError
@@ -65,7 +65,7 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
   return shown;
 }
 
-/** Returns undefined if the wait is over: a row may remain if a process died or the run ended. */
+/** @returns undefined if the wait has ended. Its row may remain if a process died or the run ended. */
 async function showIfWaiting({ accountId, runId, seq }: Waiter): Promise<ShownWaiter | undefined> {
   const key = { accountId, runId };
   return isWaiting(await loadSnapshot(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;

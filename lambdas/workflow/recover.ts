@@ -1,4 +1,4 @@
-/** Repeats the work that the records of runs ask for, after tables were restored or queues were lost. */
+/** Repeats the work that follows the records of runs, after tables were restored or queues were lost. */
 import { ownerOf } from '../account/owner.ts';
 import { log } from '../aws/log.ts';
 import { isFault } from '../job/fault.ts';
@@ -20,13 +20,13 @@ export async function countActiveRuns(): Promise<number> {
 }
 
 export interface RecoveredRuns {
-  /** Waits whose timeouts were scheduled again. */
+  /** How many timeouts of waits were scheduled again. */
   readonly waits: number;
-  /** Runs that fail inside the service. The log names each. */
+  /** Runs that were skipped because of errors. The log names each. */
   readonly skippedRuns: number;
 }
 
-/** Skips a run that fails inside the service. */
+/** Runs that cause an error are skipped. */
 export async function recoverRuns(since: number, isDryRun: boolean): Promise<RecoveredRuns> {
   let waits = 0;
   let skippedRuns = 0;
@@ -49,7 +49,7 @@ export async function recoverRuns(since: number, isDryRun: boolean): Promise<Rec
 /** @returns how many timeouts of waits were scheduled again */
 async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
   const snapshot = await loadSnapshot(key);
-  // The listed run may have ended, and its id may have a newer run.
+  // The run may have ended, and its id may have another run now.
   if (snapshot?.startSeq !== startSeq) return 0;
   const rows = await listOf(readJournal(key, startSeq));
   let waits = 0;
@@ -69,7 +69,7 @@ async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun
   return waits;
 }
 
-/** Reports the end of an invoked run to its invoker, if necessary. */
+/** Reports the end of an invoked run to the run that invoked it, if that still waits. */
 async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: InvokeRecord): Promise<void> {
   const { stepId } = invoke.step;
   if (!isActive(snapshot) || hasStep(snapshot.steps, 'result', stepId)) return;
@@ -77,14 +77,14 @@ async function tellAgain({ accountId }: RunKey, snapshot: Snapshot, invoke: Invo
   const account = await ownerOf({ accountId, messageId });
   if (account === undefined) return;
   for await (const { record, snapshot: started } of readJournal({ accountId, runId }, 0)) {
-    // Other runs may have had the same id before or since.
+    // The id may have had other runs before or since.
     if (record.kind !== 'start' || record.entry.messageId !== messageId) continue;
     await followUpEnd(account, { runId, startSeq: started.seq }, followEndOrLeave);
     return;
   }
 }
 
-/** Repeats work that may not have been done before the restored moment. */
+/** Repeats the work that follows a run's newest record, because it may have been lost. */
 async function followNewest(key: RunKey, { record, snapshot }: JournalRow): Promise<void> {
   const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
   if (account === undefined) return;

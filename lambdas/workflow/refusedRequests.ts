@@ -24,7 +24,7 @@ import { putRefusal } from './store/lastRefusals.ts';
 export interface RefusedRequest extends Glimpse {
   /** Whether the body is a batch whose items name the run. */
   readonly isBatch: boolean;
-  /** The run that its endpoint ends with the request. */
+  /** The id of the run, if the request ends a run. */
   readonly ends?: string | undefined;
   /** The host of this service in the request. */
   readonly host: string;
@@ -36,15 +36,15 @@ interface NamedRun extends WhichRun {
 }
 
 /**
- * From the refusal to the run's failure. Newer clients end the run before, by their answer to the delivery, which also names
- * the step.
+ * The delay until the service fails the run. Newer clients fail it sooner, by their answer to the delivery,
+ * which also names the step.
  */
 const failsAfterMs = 3 * secondMs;
 
 /**
  * Makes the answer to a refused request, and fails its run.
  *
- * @throws errors of AWS: answer the request with a 5xx status then, so that the endpoint retries it
+ * @throws errors of AWS; then the request must be answered with a 5xx status, so that the endpoint retries it
  */
 export async function refusalOfRequest(
   { account, access }: Pick<Caller, 'account' | 'access'>,
@@ -56,15 +56,15 @@ export async function refusalOfRequest(
   const run = runOf(request);
   const mayWrite = access !== 'read';
   if (run === undefined) return error;
-  // Only endpoints send invokes, and their run would wait forever after a 400.
+  // Only endpoints send invokes. If one got 400, its run would wait forever.
   if (run === 'unreadable') return mayWrite ? refusal : error;
   const key: RunKey = { accountId: account.id, runId: run.runId };
   const snapshot = await loadSnapshot(key);
   if (snapshot === undefined || !isMeant(snapshot, run))
     return mayWrite && request.ends === undefined ? endedRun(run.runId) : error;
   const start = await settingsOfRun(key, snapshot);
-  // A token may fail runs only at its own destinations, and a read-only token none. If the endpoint ignores the refusal, the
-  // run hangs.
+  // A token may fail only runs at its own destinations, and a read-only token may not fail any. If the
+  // endpoint then ignores the refusal, the run hangs.
   if (!mayWrite || account.scope?.allows(start.url) === false) {
     await putRefusal(key, snapshot, { code: error.code, message: error.message, at: now() });
     return error;
@@ -77,7 +77,7 @@ export async function refusalOfRequest(
   }
   const { startSeq } = snapshot;
   const { code, message } = refusal;
-  // A message may quote these characters, which SQS does not accept.
+  // SQS does not accept these characters, which the message may contain.
   const reason = message.replaceAll(/[\ufffe\uffff]/g, '\ufffd');
   await sendJob({ kind: 'runRefused', ...key, startSeq, code, reason }, now() + failsAfterMs);
   return refusal;
@@ -92,7 +92,7 @@ function runOf({ config, body, isBatch, ends }: RefusedRequest): NamedRun | 'unr
   return undefined;
 }
 
-/** The configurations in which older clients name the failure callback of the run. */
+/** The places of a request in which older clients name the failure callback of the run. */
 const configsOf = ({ config, body }: Glimpse): readonly Config[] => [
   ...(isInvoke(config) ? [configOfInvoker(body)] : [config]),
   scoped(config, 'callback'),
@@ -131,7 +131,7 @@ function invokerIn(body: Uint8Array): NamedRun | undefined {
   }
 }
 
-/** @throws HttpError 503 if other processes kept changing the run; and the errors of the work */
+/** @throws HttpError 503 if other processes kept changing the run, or errors of the work */
 export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

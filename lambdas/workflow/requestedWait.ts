@@ -8,16 +8,16 @@ import { refusedSubmission } from './rules/refusals.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './rules/step.ts';
 import { parseStepDurationMs } from './rules/time.ts';
 
-/** A step that waits for an event, or for a request to a webhook. */
+/** A step that waits for an event, or for a call of a webhook. */
 export interface Wait {
   readonly step: StepIdentity;
-  /** Where the result is delivered after the event. */
+  /** The endpoint that gets the result. */
   readonly url: string;
-  /** As the user wrote it, for the log. */
+  /** The duration as the user wrote it, for the log. */
   readonly timeout: string;
   readonly timeoutMs: number;
   readonly timeoutUrl: string;
-  /** Publish headers with the dialect's prefix; names in lower case. */
+  /** Publish headers for the result of a timeout, with the dialect's prefix; names in lower case. */
   readonly timeoutHeaders: readonly Header[];
 }
 
@@ -29,10 +29,9 @@ export const waitShape = z.object({
   timeoutHeaders: optionalField(headersIn('Headers for the delivery of a time-out.')),
 });
 
-/** The client's own default. It omits the field for a webhook without a timeout. */
+/** The client's default, which it leaves out for webhooks. */
 const defaultTimeout = '7d';
 
-/** @throws HttpError 412 */
 export function parseWait(body: Uint8Array): Wait {
   const { step, url, timeout = defaultTimeout, ...rest } = parseSubmitted('The wait', body, waitShape);
   if (step.stepType !== 'Wait' && step.stepType !== 'WaitForWebhook') {
@@ -65,7 +64,7 @@ export interface HookRequest {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** `https`, without a colon. */
+  /** The scheme without a colon, such as `https`. */
   readonly proto: string;
   readonly host: string;
   /** Path and query. */
@@ -73,8 +72,8 @@ export interface HookRequest {
 }
 
 /**
- * Makes the notification from which the client builds a `Request`. Omits the headers of the connection and of gateways, and a
- * token of this service.
+ * Makes an event from a webhook's request. The client makes a `Request` from it. Omits headers of the
+ * connection and of gateways, and tokens of this service.
  */
 export const hookEvent = ({ method, headers, body, proto, host, url }: HookRequest): Buffer =>
   json({

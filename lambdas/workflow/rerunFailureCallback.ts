@@ -17,9 +17,9 @@ const saying = (state: FailureFunctionRecord['state']): string =>
   state === undefined ? 'No failure function runs' : `The failure function is ${state}`;
 
 /**
- * Reports a run's failure again, with a new message.
+ * Sends a run's failure callback again, as a new message.
  *
- * @throws HttpError 404; 400 unless the failure function has failed; or as for a publish
+ * @throws HttpError 404; 400 unless the failure function has failed; or as a publish does
  */
 export async function rerunFailureCallback(
   account: Account,
@@ -52,7 +52,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
   }
   const state = stateIn(snapshot, deadLetter);
   if (snapshot !== undefined && state === 'CALLBACK_INPROGRESS') {
-    // The process that wrote this state may have died before it sent the message.
+    // The process that recorded this state may have died before it sent the message.
     const last = await loadRecord(runOf(deadLetter), snapshot.seq);
     if (last?.kind === 'failureFunction') await sendAgain(account, deadLetter, last);
   }
@@ -63,7 +63,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
 }
 
 /**
- * Cancels the failure callback of a run. A started attempt may still arrive.
+ * Cancels the failure callback of a run. If an attempt is in flight, it may still arrive.
  *
  * @throws HttpError 404; 400 unless the failure function is still to run
  */
@@ -71,7 +71,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
   const key = runOf(deadLetter);
   const change = await changeRun(key, async (current): Promise<Decision<string | undefined>> => {
-    // The failure function may have been run again with another message.
+    // The failure function may have been run again, by another message.
     const messageId = await failureRequestIdOf(key, deadLetter.workflow.startSeq);
     if (messageId === undefined || stateIn(current, deadLetter) !== 'CALLBACK_INPROGRESS')
       return { result: messageId };
@@ -85,7 +85,7 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   });
   const { snapshot, record, result: requestId } = change;
   const state = stateIn(snapshot, deadLetter);
-  // Another process may have written the state and died before this.
+  // Another process may have recorded the state and died before it did this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');
     await withdrawRequest(key, requestId);

@@ -16,7 +16,6 @@ import type { RerunKind } from './rules/resuming.ts';
 
 export { rerunHanging };
 
-/** The most runs of one answer. */
 const mostRuns = 10_000;
 
 type WorkflowRun = Answer<typeof answers.rerunAnswer>;
@@ -28,11 +27,13 @@ type Many = (
   request: RetryRequest,
 ) => Promise<Answer<typeof answers.rerunAnswers>>;
 
-/** @throws HttpError 404, 503, or as for a publish */
 export const resumeRun: One = (...request) => rerun('resume', ...request);
 export const restartRun: One = (...request) => rerun('restart', ...request);
 
-/** Resumes all runs that a filter selects. Can be repeated: a run that could not be started keeps its dead letter. */
+/**
+ * Resumes all runs that a filter selects. If a run could not be started, it keeps its dead letter, and a
+ * repeated request tries it again.
+ */
 export const resumeRuns: Many = (...request) => rerunAll('resume', ...request);
 export const restartRuns: Many = (...request) => rerunAll('restart', ...request);
 

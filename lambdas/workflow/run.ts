@@ -4,15 +4,14 @@ import type { RunState } from '../wire/states.ts';
 
 export const hasEnded = (state: RunState): boolean => state !== 'RUN_STARTED';
 
-/** Characters. */
 export const longestRunId = 256;
-/** A run's id is written into paths unescaped. */
+/** A run's id is part of paths, without escapes. */
 const runIdForm = /^[\x21-\x7e\x80-\xff]+$/;
 const reservedInPaths = /[/?#%\\]/;
-/** A path of the API has this word in place of a run's id. */
+/** Not allowed as a run's id, because a path of the API has it in that place. */
 export const reservedRunId = 'count';
 
-/** Other texts are never read, because they may not be valid keys. */
+/** Whether a text can be a run's id. Other texts are not looked up: they may not be valid keys. */
 export const isRunId = (text: string): boolean =>
   text.length <= longestRunId &&
   runIdForm.test(text) &&
@@ -23,7 +22,7 @@ export interface Run extends RunIdentity {
   readonly url: string;
 }
 
-/** The client omits the header when it means three. */
+/** The client's default for the number of retries. It then sends no header. */
 const clientsRetries = 3;
 
 export const defaultRunRetries = (maxRetries: number): number => Math.min(clientsRetries, maxRetries);

@@ -12,7 +12,7 @@ import { loadSnapshot } from './store/journals.ts';
 const shape = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
 
 /**
- * Reads the whole list of an active run, for an endpoint whose delivery had no body.
+ * Returns the whole list of an active run, for an endpoint whose delivery had no body.
  *
  * @throws HttpError 404 for an ended or unknown run, 413 for a list that is too long for an answer
  */

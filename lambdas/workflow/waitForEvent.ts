@@ -64,7 +64,7 @@ async function decide(
   if (stored === undefined) {
     grant(0);
     checkCapacityForWait(snapshot);
-    // The result of a timeout must fit. An event that does not fit is refused when it arrives.
+    // Checks that the result of a timeout fits. An event that does not fit is refused when it arrives.
     checkCapacity(snapshot, [{ bodyBytes: 0 }]);
     const used = { ...start.settings, ...drafted.settings };
     const keptUntil = await extendRun(key, snapshot, neededUntil(account, used, drafted.deadline));
@@ -78,7 +78,7 @@ async function decide(
 }
 
 /**
- * Continues a wait of an earlier request, which may not have finished.
+ * Continues a wait that an earlier request began and may not have finished.
  *
  * @returns the id that the first request got
  */

@@ -40,7 +40,7 @@ interface ApiProps {
   readonly throttle: { readonly rate: number; readonly burst: number };
   readonly routes: readonly Route[];
   readonly authorizer?: Authorizer;
-  /** Answers that only this API gives. They replace the common ones of the same type. */
+  /** Answers that only this API gives. */
   readonly ownAnswers?: readonly GatewayAnswer[];
   readonly settings: Settings;
 }
@@ -48,15 +48,14 @@ interface ApiProps {
 export interface MadeApi {
   readonly api: SpecRestApi;
   readonly host: string;
-  /** Without a slash at the end. */
   readonly url: string;
-  /** Its own, even if it also has a domain. */
+  /** The generated host, even if the API has a domain. */
   readonly generatedUrl: string;
 }
 
 /**
- * Makes an API without its functions. {@link connect} adds them later, because they are told the API's host. The access log
- * needs the role of {@link makeGatewayLogRole}.
+ * Makes an API without its functions. {@link connect} adds them, because their variables contain the API's
+ * host. The access log needs the role of {@link makeGatewayLogRole}.
  */
 export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   const { name, place, routes, authorizer, ownAnswers = [], settings } = props;
@@ -71,7 +70,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
     apiDefinition: ApiDefinition.fromInline(
       definitionOf({ name, routes: gatewayRoutesOf(routes), answers: answersWith(ownAnswers), authorizer }),
     ),
-    // A route that is removed here is removed from the API, too.
+    // Removes routes from the API that are no longer in the definition.
     mode: RestApiMode.OVERWRITE,
     cloudWatchRole: false,
     deployOptions: {
@@ -85,7 +84,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
       accessLogFormat: accessLogFormat(),
     },
   });
-  api.node.tryRemoveChild('Endpoint'); // The CDK's own output is our URL with a slash at the end.
+  api.node.tryRemoveChild('Endpoint'); // The CDK's own output would be this URL with a slash at the end.
   acceptLog(accessLog);
   acceptFindings(api, settings);
   const { region, urlSuffix } = Stack.of(scope);
@@ -134,8 +133,7 @@ function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void
 }
 
 /**
- * The access log has a line for each request, with the template of its path. The path and the query have destinations and
- * tokens.
+ * A line for each request, with the template of its path. Paths and queries contain destinations and tokens.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -183,11 +181,13 @@ export function connect(
   if (!(stage instanceof CfnStage)) throw new Error('The API has no stage.');
   for (const [name, { functionName }] of Object.entries(functions))
     stage.addPropertyOverride(`Variables.${name}`, `${functionName}:${liveAlias}`);
-  // One permission covers the whole API. One for each method would exceed the size of the function's policy.
+  // One permission for the whole API. Permissions for each method would make the function's policy too large.
   for (const one of Object.values(functions)) allowGateway(api, one, api.arnForExecuteApi());
 }
 
-/** The API's stage depends on the permission, so no request comes before it, even during an upgrade. */
+/**
+ * The API's stage depends on the permission, so that no request arrives before it, even during an upgrade.
+ */
 export function allowGateway(api: SpecRestApi, { live }: SvcFunction, sourceArn: string): void {
   live.addPermission('Api', { principal: new ServicePrincipal('apigateway.amazonaws.com'), sourceArn });
   api.deploymentStage.node.addDependency(live);

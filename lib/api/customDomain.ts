@@ -11,15 +11,15 @@ import { CfnRecordSet } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
 
 interface DomainProps {
-  /** With a base path if the API shares the name: `example.com/queue`. */
+  /** If the API shares the name, with a base path: `example.com/queue`. */
   readonly name: string;
   /** A certificate in the region of the API. Undefined if API Gateway already has the domain. */
   readonly certificateArn: string | undefined;
-  /** The zone that gets the domain's record. Undefined makes no record. */
+  /** The zone in which a record is made, if any. */
   readonly hostedZone: string | undefined;
 }
 
-/** Gives an API a domain, or a path of one. The generated host stays valid. */
+/** Gives an API a domain, or a path of a domain. The generated host stays valid. */
 export function makeDomain(scope: Construct, api: SpecRestApi, props: DomainProps): void {
   const { certificateArn, hostedZone } = props;
   const [name = '', basePath] = props.name.split('/');

@@ -1,6 +1,6 @@
 /**
- * The definition of an API in OpenAPI with Amazon's additions ("OpenAPI extensions for API Gateway"). It replaces hundreds of
- * resources of the stack.
+ * The definition of an API in OpenAPI with Amazon's additions ("OpenAPI extensions for API Gateway"). It
+ * replaces hundreds of resources in the template.
  */
 import { Fn } from 'aws-cdk-lib';
 import manifest from '../../package.json' with { type: 'json' };
@@ -20,14 +20,15 @@ interface DefinitionProps {
   readonly authorizer?: Authorizer | undefined;
 }
 
-/** Every body counts as bytes, so it reaches the function unchanged. */
+/** All bodies count as binary, so that they reach functions unchanged. */
 export const binaryMediaTypes = ['*/*'];
 
 const authorizerName = 'operators';
 
 export const definitionOf = ({ name, routes, answers, authorizer }: DefinitionProps) => ({
   openapi: '3.0.1',
-  // Each release has another version, so each deployment imports the whole definition and overwrites manual changes.
+  // Each release has another version, so each deployment imports the whole definition and undoes manual
+  // changes.
   info: { title: name, version: manifest.version },
   'x-amazon-apigateway-binary-media-types': binaryMediaTypes,
   paths: Object.fromEntries(
@@ -90,8 +91,9 @@ const parametersOf = (path: string) =>
   }));
 
 /**
- * Stage variables have the functions' aliases ("API Gateway stage variables reference for REST APIs"). The functions know the
- * API's host, so the API cannot refer to them. A value may have colons ("CreateStage").
+ * The name of a function's alias is in a stage variable ("API Gateway stage variables reference for REST
+ * APIs"). The functions know the API's host, so the API cannot refer to them. A value may contain colons
+ * ("CreateStage").
  */
 const functionOfStage = (name: ApiFunction): string =>
   `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:\${!stageVariables.${name}}`;

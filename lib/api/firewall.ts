@@ -21,7 +21,10 @@ const refused = [
   'Propfind_Method',
 ] as const;
 
-/** The other rules of the group. If they blocked, AWS WAF would end the group there, and later labels would be missing. */
+/**
+ * The other rules of the group only count. A rule that blocks would end the group, and later labels would be
+ * missing.
+ */
 const onlyCounted = [
   'JavaDeserializationRCE_BODY',
   'JavaDeserializationRCE_URIPATH',
@@ -33,7 +36,7 @@ const onlyCounted = [
   'ExploitablePaths_URIPATH',
 ] as const;
 
-/** The same answer as the gateway's over the limit: see `gatewayAnswers.ts`. */
+/** The same answer as the gateway's above its limit: see `gatewayAnswers.ts`. */
 const tooMany = {
   code: 'service_throttled',
   error:
@@ -43,7 +46,7 @@ const tooMany = {
 const seen = (metricName: string) => ({
   cloudWatchMetricsEnabled: true,
   metricName,
-  // Samples would store paths with tokens in them.
+  // Samples would store paths, which contain tokens.
   sampledRequestsEnabled: false,
 });
 
@@ -103,7 +106,7 @@ export function makeFirewall(
             ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
           },
         },
-        // All rules only label, so new rules do no harm, and no version is pinned: versions expire.
+        // All rules only label, so new rules do no harm, and the version need not be fixed. Versions expire.
         overrideAction: { count: {} },
         visibilityConfig: seen(`${prefix}-${knownBadInputs}`),
       },

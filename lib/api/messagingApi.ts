@@ -14,14 +14,14 @@ interface MessagingApiProps {
   readonly made: MadeApi;
 }
 
-/** The resources are in the stack itself, so their logical ids are short and stay the same. */
+/** The resources are directly in the stack, so that their logical ids are short and do not change. */
 export class MessagingApi {
   readonly api: SpecRestApi;
-  /** The domain's, or the publish URL, without a slash at the end. */
+  /** The URL of the domain, or the publish URL, without a slash at the end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
   readonly publishUrl: PublishUrl | undefined;
-  /** For all functions except publish. They have the host of the publish URL. */
+  /** Without the host of the publish URL's function, which is made later. All other functions have it. */
   readonly shared: SharedProps;
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
@@ -37,8 +37,8 @@ export class MessagingApi {
       reservedConcurrency: settings.publishConcurrency,
       ...(settings.publishUrl && { variables: { API_URL: made.generatedUrl } }),
     });
-    // The URL is made after its function, so the function cannot be given the host and learns it: see docs/design.md, "No
-    // loops".
+    // The URL is made after its function, so the function's variables cannot contain it. The function learns
+    // its host: see docs/design.md, "No loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
     this.url = made.url === made.generatedUrl ? (this.publishUrl?.url ?? made.url) : made.url;
     this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
@@ -109,7 +109,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     urlGroups: [
       ...answer,
       rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
-      // Holds.
+      // To hold deliveries.
       rights.on('accounts', 'PutItem'),
       ...rights.changeLanes(),
     ],
@@ -125,7 +125,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     flowControl: [
       ...answer,
-      // Holds.
+      // To hold deliveries.
       rights.on('accounts', 'PutItem'),
       ...rights.changeLanes(),
       ...rights.listLanes(),

@@ -7,18 +7,19 @@ import type { SvcFunction } from '../functions/function.ts';
 export interface PublishUrl {
   /** Without a slash at the end. */
   readonly url: string;
-  /** Lambda generates it. */
+  /** The host that Lambda generates. */
   readonly host: string;
 }
 
 /**
- * Like the API, the URL asks for no AWS credentials: the function checks tokens.
+ * Makes the URL. Like the API, it requires no AWS credentials: the function checks tokens.
  *
- * Lambda requires two permissions for the public: to invoke the URL, and to invoke the function through it. The CDK gives both.
+ * The CDK adds the two permissions that Lambda requires for the public: to invoke the URL, and to invoke the
+ * function through it.
  */
 export function makePublishUrl({ live }: SvcFunction): PublishUrl {
   const made = live.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.BUFFERED });
-  // Stacks of apps use it, and must not keep it from being turned off.
+  // A weak reference, so that the URL can be turned off although stacks of apps use it.
   made.applyCrossStackReferenceStrength(ReferenceStrength.WEAK);
   const { url } = made;
   for (const right of ['invoke-function-url', 'invoke-function']) {

@@ -2,7 +2,7 @@
  * The stack of an app's accounts, schedules and URL groups, with the function that makes them. It exists only if an app makes
  * one.
  */
-import { CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import { Construct } from 'constructs';
@@ -26,7 +26,7 @@ const timeout = Duration.minutes(2);
 
 interface Provided {
   readonly kind: 'account' | 'schedule' | 'urlGroup';
-  /** Other properties for `lambdas/provision/event.ts`. */
+  /** Properties that `lambdas/provision/event.ts` describes. */
   readonly [name: string]: unknown;
 }
 
@@ -47,6 +47,13 @@ export class AccountsStack extends Stack {
       timeout,
       may: this.#rights(settings, new Rights(this, home.resources)),
     });
+  }
+
+  /** For templates of other tools, which make accounts and let the role write their secrets. */
+  outputFunction(): void {
+    const { functionArn, role } = this.#provision;
+    new CfnOutput(this, 'Function', { value: functionArn });
+    new CfnOutput(this, 'Role', { value: role?.roleName ?? '' });
   }
 
   makeAccount(id: string, accountId: string, input: Readonly<Record<string, unknown>>): Secret {
@@ -71,8 +78,9 @@ export class AccountsStack extends Stack {
   }
 
   /**
-   * The ARN of an account's secret in another stack's template, for a dynamic reference. CloudFormation's pages do not say
-   * whether one may contain `Fn::GetStackOutput`; it may contain a parameter.
+   * The ARN of an account's secret in another stack's template, for a dynamic reference. The ARN is in a
+   * parameter, because CloudFormation's pages do not say whether a dynamic reference may contain
+   * `Fn::GetStackOutput`.
    */
   secretArnIn(other: Stack, accountId: string): string {
     other.addStackDependency(this);

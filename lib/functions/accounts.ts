@@ -27,7 +27,7 @@ export class Accounts {
       may: [
         rights.on('accounts', 'GetItem'),
         rights.removeTokens(),
-        // The worker releases attempts that waited for their account, or deletes all data of a deleted account.
+        // Starts attempts that waited for their account, or deletes the data of a deleted account.
         ...rights.changeLanes(),
         rights.on('lanes', 'DeleteItem'),
         // The bodies of schedules.
@@ -35,7 +35,7 @@ export class Accounts {
         rights.queryIndex('lanes', 'names'),
         rights.on('schedules', 'Query', 'DeleteItem'),
         rights.on('groups', 'Query', 'DeleteItem'),
-        // The shorter bodies of schedules are rows.
+        // Shorter bodies of schedules are rows, longer ones objects.
         rights.on('messages', 'DeleteItem'),
         rights.onBodies('DeleteObject'),
         rights.endSchedules(),

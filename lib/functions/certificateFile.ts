@@ -5,7 +5,7 @@ import { certificatesIn } from '../../lambdas/value/pem.ts';
 /** Functions read the file at each cold start. All public authorities together have 220 KB. */
 const mostBytes = 262_144;
 
-/** An error whose message continues "must be". */
+/** An error whose message completes the sentence "… must be". */
 class WrongFile extends Error {}
 
 function readText(path: string): string {
@@ -20,7 +20,7 @@ function readText(path: string): string {
 
 /**
  * @param path relative to the current directory
- * @returns only the certificates, in PEM: functions do not get the rest of the file
+ * @returns the certificates in PEM, without the rest of the file
  * @throws WrongFile
  */
 export function readCertificates(path: string): string {

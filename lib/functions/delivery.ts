@@ -20,7 +20,7 @@ interface DeliveryProps {
 }
 
 export class Delivery {
-  /** Delivers messages that wait at most 30 s for their answer. */
+  /** Delivers messages with timeouts of at most 30 s. */
   readonly short: SvcFunction;
   readonly long: SvcFunction;
   /** Delivers messages to slow hosts, many at a time. */
@@ -68,7 +68,7 @@ export class Delivery {
       queues,
       source: 'dead',
       maxConcurrency: aloneConcurrency,
-      // A job may have died of too little memory, so it gets at least the usual memory here.
+      // The job may have died because of too little memory, so it gets at least the usual amount.
       memoryMb: alone?.memoryMb ?? Math.max(deliveryMemory, functionMemoryMb),
       placement: alone,
       handler: 'deliverAlone',
@@ -94,7 +94,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   // The schedule for a wait's timeout is deleted when its event comes first.
   rights.endSchedules(),
   ...rights.ensureQueues(),
-  // Tenants in lanes, whose rows are kept longer.
+  // Rows of tenants, whose lifetimes are extended.
   rights.readTenants(),
   rights.on('lanes', 'UpdateItem'),
   rights.onBodies('GetObject', 'PutObject'),
@@ -114,6 +114,6 @@ export const rightsOfAllDelivery = (
 
 const rightsOfAlone = (rights: Rights): readonly PolicyStatement[] => [
   ...rightsOfDelivery(rights),
-  // After an outage a job is sent to its own queue again. The other functions already have that right.
+  // After an outage a job is sent to its queue again. For other queues this permission is in the list above.
   rights.send('dead'),
 ];

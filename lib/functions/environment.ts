@@ -10,7 +10,10 @@ import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import type { Settings } from '../settings.ts';
 import type { Tables } from '../state/tables.ts';
 
-/** The variables that all functions of a region share. Lambda sets the region and the memory, and some functions get more. */
+/**
+ * The variables of all functions in a region. Lambda sets the region and the memory, and some functions have
+ * more variables.
+ */
 export type FunctionEnvironment = Readonly<
   Omit<
     Environment,
@@ -80,7 +83,8 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
     DESTINATIONS: settings.destinations.join(','),
     LAMBDA_DESTINATIONS: settings.lambdaDestinations.join(','),
-    // Deliveries back into the API would never end. Functions learn the hosts of other APIs when those are called.
+    // Deliveries to the service's own APIs would never end. Functions learn hosts of other APIs when these
+    // are called.
     OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),
     ...(settings.outboundProxy !== undefined && {
       OUTBOUND_PROXIES: stack.toJsonString({

@@ -8,7 +8,7 @@ import type { SvcFunction } from './function.ts';
 /** Bytes of all variables of a function ("Lambda quotas": 4 KB). Lambda's refusal quotes the JSON that it measures. */
 export const mostBytes = 4_096;
 
-/** The name in a template's metadata for what `verify --before` reads. */
+/** The metadata of a template that `verify --before` reads. */
 export const largestEnvironment = 'LargestEnvironment';
 
 const account = '111122223333';
@@ -23,7 +23,7 @@ function madeName({ logicalId, stack }: CfnResource, most: number): string {
   return `${stack.stackName}-${String(stack.resolve(logicalId))}-${'x'.repeat(13)}`.slice(0, most);
 }
 
-/** The forms of references to resources, as long as AWS makes them. */
+/** References to resources, with the longest values that AWS generates. */
 const forms: Readonly<Record<string, (resource: CfnResource, settings: Settings) => string>> = {
   'AWS::ApiGateway::RestApi Ref': () => 'x'.repeat(10),
   'AWS::DynamoDB::GlobalTable Ref': (table) => madeName(table, 255),
@@ -48,7 +48,6 @@ const intrinsic = z.union([
   }),
 ]);
 
-/** The texts of settings that are in variables. */
 const textsOf = (settings: Settings): Readonly<Partial<Record<keyof Settings, readonly string[]>>> => ({
   name: [settings.name],
   regions: settings.regions,
@@ -64,9 +63,10 @@ const textsOf = (settings: Settings): Readonly<Partial<Record<keyof Settings, re
 });
 
 /**
- * @param stacks with the resources in the variables, that of the functions first. A logical id may be in two: then that of the
- *   last counts
- * @throws SettingsError if Lambda would refuse a function's variables, which only a deployment shows
+ * @param stacks with the resources that variables refer to; the functions' stack is first. If two have a
+ * logical id, the last one counts
+ * @throws SettingsError if Lambda would refuse a function's variables, which otherwise only a deployment
+ * shows
  */
 export function refuseLargeEnvironments(
   stacks: readonly Stack[],

@@ -1,4 +1,7 @@
-/** Certificates of more authorities, as a layer of the delivery functions. Node reads the file at its start. */
+/**
+ * Additional certificate authorities, as a layer of the delivery functions. Node reads the file when it
+ * starts.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

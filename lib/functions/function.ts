@@ -46,13 +46,13 @@ export interface SvcFunctionProps extends SharedProps {
   readonly timeout: Duration;
   /** MB. The default is {@link functionMemoryMb}. */
   readonly memoryMb?: number | undefined;
-  /** All rights except that to write its log. */
+  /** All permissions except for writing the function's log. */
   readonly may: readonly PolicyStatement[];
   /** Whether the function sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
   /** For functions on managed instances. */
   readonly placement?: Placement | undefined;
-  /** Reserved executions, which are also the function's limit. */
+  /** Executions reserved for the function. They are also its limit. */
   readonly reservedConcurrency?: number | undefined;
 }
 
@@ -99,8 +99,9 @@ export class SvcFunction extends LambdaFunction {
   #isHashing = false;
 
   /**
-   * The alias by which the function is invoked. It points to a version with the code and the variables of one release;
-   * `$LATEST` gets them one after the other. A deployment moves it at once, or step by step: see `canary.ts`.
+   * The alias by which the function is invoked. It points to a version, which has the code and variables of
+   * one release. `$LATEST` gets new code and new variables one after the other. A deployment moves the alias
+   * at once, or step by step: see `canary.ts`.
    */
   get live(): Alias {
     this.#live ??= new Alias(this, 'Live', { aliasName: liveAlias, version: this.currentVersion });
@@ -118,7 +119,7 @@ export class SvcFunction extends LambdaFunction {
     acceptLog(logGroup);
     acceptOwnPolicy(role);
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
-    // Also on instances: Lambda uses these rights to disconnect the function that this one replaces.
+    // Also on instances, because Lambda needs these permissions to disconnect the function that is replaced.
     for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
       role.addToPolicy(statement);
       if (statement instanceof PatternStatement) accept(role, statement.rule, statement.reason);
@@ -154,14 +155,15 @@ export class SvcFunction extends LambdaFunction {
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
         TEMPLATE_HASH: Lazy.string({ produce: () => this.#templateHash() }),
       },
-      // Retries and callbacks are a long chain of invocations through a queue. Lambda would stop it after 16 rounds as an
-      // endless loop. It ends because the message limits its retries.
+      // A message's retries and callbacks are a long chain of invocations through a queue, which Lambda would
+      // stop after 16 rounds as an endless loop. It ends, because the message limits its retries.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       ...(props.extraCa && { layers: [props.extraCa] }),
-      // Former versions stay, so that their invocations end there and an operator can point the alias back. After a failed
-      // deployment its version is deleted: Lambda would refuse to publish it again ("A version for this Lambda function
-      // exists"). On instances the former version is deleted, because it keeps execution environments.
+      // Old versions are kept, so that their invocations can finish there and an operator can point the alias
+      // back. After a failed deployment its version is deleted, because Lambda would refuse to publish it
+      // again ("A version for this Lambda function exists"). On instances the old version is deleted, because
+      // it would keep execution environments.
       currentVersionOptions:
         placement === undefined
           ? { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE }
@@ -184,9 +186,10 @@ export class SvcFunction extends LambdaFunction {
   }
 
   /**
-   * Hashes the function's part of the template, for a variable. CloudFormation publishes a version whenever that part changes,
-   * even if only a reference becomes an id. Lambda refuses a version with the same code and variables ("A version for this
-   * Lambda function exists"), so the variable makes it different.
+   * A hash of the function in the template, as a variable. CloudFormation publishes a version whenever the
+   * function's template changes, even if only a reference becomes an id. Lambda refuses a version with the
+   * same code and variables ("A version for this Lambda function exists"). The hash makes the variables
+   * differ.
    */
   #templateHash(): string {
     if (this.#isHashing) return '';
@@ -220,7 +223,7 @@ export class SvcFunction extends LambdaFunction {
     this.definition.publishToLatestPublished = false;
   }
 
-  /** The CDK's own way needs zones and more that operators may not know. */
+  /** Not by the CDK's own method, which requires zones and other facts that operators may not know. */
   #connect(network: FunctionNetwork): void {
     this.definition.vpcConfig = network.vpcConfig;
     this.node.addDependency(network.ways);

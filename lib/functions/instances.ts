@@ -1,6 +1,7 @@
 /**
- * The managed instances that wait for long answers, with the setting `longDelivery`. A function runs for up to 90 minutes, and
- * an execution environment takes many invocations at once. EC2 bills the instances, used or not.
+ * The managed instances that wait for long answers, with the setting `longDelivery`. A function runs for up
+ * to 90 minutes, and an execution environment has many invocations at once. EC2 bills the instances even if
+ * they are idle.
  */
 import { createHash } from 'node:crypto';
 import { ArnFormat, Aws, RemovalPolicy, type Stack } from 'aws-cdk-lib';
@@ -30,7 +31,6 @@ const memoryGibPerVCpu = 2;
 /** Lambda's maximum for each vCPU, or fewer if memory is short. Each invocation has one message. */
 const mostInvocations = Math.min(64, messagesInMemory(memoryMb));
 
-/** Lambda's default: one environment in each of three zones. */
 const defaultEnvironments = 3;
 
 /** Instance types of all regions, with two vCPUs each. By default Lambda may take larger ones, and three of those cost more. */
@@ -41,13 +41,13 @@ type LongAnswerQueue = (typeof longAnswerQueues)[number];
 export interface Placement {
   readonly provider: CfnCapacityProvider;
   /**
-   * A part of the function's logical id, because a function can change neither its compute type ("CapacityProviderConfig isn't
-   * supported for Lambda Default functions") nor its provider's network.
+   * A part of the function's logical id. If it changes, another function is made, because a function can
+   * change neither its compute type ("CapacityProviderConfig isn't supported for Lambda Default functions")
+   * nor its provider's network.
    */
   readonly key: string;
   readonly memoryMb: number;
   readonly memoryGibPerVCpu: number;
-  /** The most invocations of an execution environment at once. */
   readonly invocations: number;
   /** The most invocations of all environments at once: the event source mapping's limit. */
   readonly maxConcurrency: number;
@@ -59,7 +59,8 @@ type Sizes = Readonly<
 >;
 
 function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnvironments }: Settings): Sizes {
-  // As many messages at once as functions in batches, if an event source mapping allows it.
+  // The concurrency with which functions and their batches would have as many messages in flight, if an event
+  // source mapping allows it.
   const messages = Math.min(mostConcurrency, deliveryConcurrency * queues.long.batchSize);
   const alone = Math.min(aloneConcurrency, deliveryConcurrency);
   return {
@@ -68,14 +69,14 @@ function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnviron
       maxConcurrency: messages,
       environments: { least, most: Math.max(least, Math.ceil(messages / mostInvocations)) },
     },
-    // A job that kills its environment must be alone in it. Such jobs are rare.
+    // A job that kills its environment must be alone in it.
     dead: { invocations: 1, maxConcurrency: alone, environments: { least: 1, most: alone } },
   };
 }
 
 interface InstancesProps {
   readonly settings: Settings;
-  /** If it is undefined, one is made. */
+  /** Undefined if a network is to be made. */
   readonly network: FunctionNetwork | undefined;
   readonly may: readonly PolicyStatement[];
 }
@@ -106,7 +107,7 @@ export class Instances extends Construct {
         allowedInstanceTypes: [...instanceTypes],
       },
       capacityProviderScalingConfig: { scalingMode: 'Auto', maxVCpuCount: mostVCpus(sizes) },
-      // For the instances' bill.
+      // Tags for the instances, to find them in the bill.
       propagateTags: { mode: 'Explicit', explicitTags: [{ key: 'service', value: settings.name }] },
       telemetryConfig: {
         loggingConfig: { logGroup: this.#makeLog(settings).logGroupName, systemLogLevel: 'INFO' },
@@ -145,7 +146,7 @@ export class Instances extends Construct {
     return role;
   }
 
-  /** Lambda would make a log that is kept forever. */
+  /** Otherwise Lambda would make a log that is kept forever. */
   #makeLog({ logRetentionDays }: Settings): LogGroup {
     const log = new LogGroup(this, 'Log', {
       retention: logRetentionDays,
@@ -157,8 +158,8 @@ export class Instances extends Construct {
 }
 
 /**
- * The smallest instance has two vCPUs, and each environment may have one to itself. While a deployment publishes a version, its
- * least environments start beside those of the former version.
+ * The smallest instance has two vCPUs, and may be used for a single environment. While a deployment publishes
+ * a version, its environments start in addition to those of the old version.
  */
 const mostVCpus = (sizes: Sizes): number =>
   2 * Object.values(sizes).reduce((sum, { environments: { least, most } }) => sum + most + least, 0);
@@ -173,7 +174,7 @@ export function telemetryRights(stack: Stack, { longDelivery, tracing }: Setting
       ['logs:CreateLogStream', 'logs:PutLogEvents'],
       stack.formatArn({ ...logs, resourceName: `${stack.stackName}-*` }),
     ),
-    // X-Ray has no resource that these rights could name.
+    // X-Ray has no resources to which these permissions could be limited.
     ...(tracing ? [allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], '*')] : []),
   ];
 }

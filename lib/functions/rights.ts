@@ -1,4 +1,4 @@
-/** A test compares each role with what its function's code can do. */
+/** The permissions of functions. A test compares each role with what its function's code can do. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
@@ -73,8 +73,7 @@ export class Rights {
   }
 
   /**
-   * Without this right S3 answers 403 for a missing body, which counts as an outage: the job would be retried forever instead
-   * of failing.
+   * Without this permission S3 answers 403 for a missing body. It counts as an outage, so the job would be retried forever.
    */
   seeMissingBodies(): PolicyStatement {
     return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
@@ -105,7 +104,6 @@ export class Rights {
     return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));
   }
 
-  /** One job at a time, and in batches. */
   sendJobsInBatches(): PolicyStatement {
     const { queues, settings } = this.#resources;
     return allow(
@@ -156,7 +154,7 @@ export class Rights {
     return this.on('deduplication', 'UpdateItem');
   }
 
-  /** Operations in the background, which are removed if there are too many. */
+  /** For operations in the background. If there are too many, the new one is removed. */
   startBulk(): PolicyStatement {
     return this.on('usage', 'PutItem', 'DeleteItem');
   }
@@ -175,7 +173,7 @@ export class Rights {
       ...this.listLanes(),
       this.on('dlq', 'GetItem', 'Query'),
       this.on('schedules', 'Query'),
-      // Hanging runs are found by their journals and attempts, and failing schedules by their messages.
+      // Hanging runs are found in their journals and attempts, and failing schedules in their messages.
       this.on('workflows', 'Query'),
       this.on('messages', 'Query', 'BatchGetItem'),
     ];
@@ -191,7 +189,7 @@ export class Rights {
     ];
   }
 
-  /** The hosts of all APIs of the deployment, which are refused as destinations. */
+  /** For the hosts of all APIs of the deployment, which are refused as destinations. */
   knowHosts(): PolicyStatement {
     const { tables: all, settings } = this.#resources;
     return readApiHosts(all.accounts.tableArn, settings.regions);
@@ -220,7 +218,6 @@ export class Rights {
     return [this.queryIndex('lanes', 'names'), this.on('lanes', 'BatchGetItem')];
   }
 
-  /** The tenants that wait in lanes. */
   readTenants(): PolicyStatement {
     return this.on('lanes', 'Query');
   }

@@ -56,10 +56,10 @@ interface TimersProps {
 }
 
 export class Timers {
-  /** Before they expire in the log. */
+  /** Counts outcomes before their records expire in the log. */
   readonly countOutcomes: SvcFunction;
   readonly lookForAlarms: SvcFunction;
-  /** After a new release, which may be able to handle them. */
+  /** Sends back parked messages, because a new release may be able to handle them. */
   readonly redrive: SvcFunction;
 
   constructor(stack: Stack, { shared, rights }: TimersProps) {

@@ -15,9 +15,9 @@ import { allow, alsoInBatches } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
   readonly queues: Queues;
-  /** The queue also sets the worker's timing. */
+  /** The queue that invokes the worker, and decides its timing. */
   readonly source: QueueName;
-  /** Never more than the setting for deliveries. Other messages wait in the queue. */
+  /** The maximum concurrency, limited by the setting for deliveries. */
   readonly maxConcurrency: number;
   /**
    * Whether the queue's own rate bounds the executions. Then a maximum is set only if the setting for deliveries is lower,
@@ -44,7 +44,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   const { memoryMb = functionMemoryMb, placement } = own;
   const { deliveryConcurrency, longDelivery } = own.settings;
   const { queueArn } = queues[source];
-  // Retries, callbacks, and messages after an outage.
+  // To send retries, callbacks, and messages again after an outage.
   const worker = new SvcFunction(stack, id, {
     ...own,
     may: [...own.may, ...rightsOfWorker({ queues, forEmulator: own.settings.forEmulator }, source)],
@@ -57,7 +57,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
     eventSourceArn: queueArn,
     // `cdk drift` sees a disabled worker only if the template sets this.
     enabled: true,
-    // An environment on instances takes many invocations, so no message waits for a batch.
+    // An environment on instances has many invocations at once, so no message has to wait for a batch.
     batchSize: placement === undefined ? Math.min(shapes[source].batchSize, messagesInMemory(memoryMb)) : 1,
     ...(queues.windows[source] > 0 && { maxBatchingWindow: Duration.seconds(queues.windows[source]) }),
     // Only failed messages of a batch are received again.

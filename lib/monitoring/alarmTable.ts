@@ -9,21 +9,21 @@ import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 export type LogsOf = 'workers' | 'api' | 'all';
 
 interface AlarmShape {
-  /** Also in the notification. */
+  /** Shown in notifications, too. */
   readonly meaning: string;
-  /** The alarm is raised by at least this value ... */
+  /** The value that raises the alarm ... */
   readonly atLeast: number;
-  /** ... in this many periods of five minutes, out of one more: see `monitoring.ts`. */
+  /** ... in this many periods of five minutes, of which one more is looked at: see `monitoring.ts`. */
   readonly periods: number;
   /** Requires action soon. The setting `monitoring=essential` makes only these. */
   readonly essential?: true;
   /** Only made if there are managed instances. */
   readonly onInstances?: true;
-  /** The functions' own metric. Absent for metrics of AWS. */
+  /** The functions' own metric; undefined if AWS has the metric. */
   readonly own?: MetricName<'count'> | MetricName<'time'>;
   /** The statistic of times. The default is the sum. */
   readonly statistic?: 'p90';
-  /** For CloudWatch Logs Insights. */
+  /** The query for CloudWatch Logs Insights. */
   readonly query: { readonly logs: LogsOf; readonly text: string };
 }
 
@@ -40,14 +40,14 @@ const warnings = lines(
   'filter level in ["WARN", "ERROR"] and message != "attempt"',
   ...newest,
 );
-/** By kind. The messages name the service that failed. */
+/** Grouped by kind. The messages name the service that failed. */
 const awsErrors = lines(
   'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
   'stats count(*) as times, latest(error.message) as example by error.name, service',
   'sort times desc',
   'limit 50',
 );
-/** Lambda's own lines about invocations without enough time or memory. */
+/** Lambda's own lines about invocations that ran out of time or memory. */
 const ended = lines(
   'fields @timestamp, @log, type, record.status, record.errorType, record.metrics.durationMs, message',
   'filter ispresent(record.status) and record.status != "success" or @message like /Task timed out|Runtime\\.|OutOfMemory/',

@@ -18,12 +18,12 @@ export interface Watched {
   readonly queues: Queues;
   readonly scheduleGroup: string;
   readonly publish: SvcFunction;
-  /** The functions that messages pass, including publish. */
+  /** The functions that handle messages, including publish. */
   readonly messageFunctions: readonly SvcFunction[];
   readonly deliveries: readonly SvcFunction[];
   readonly apiFunctions: readonly SvcFunction[];
   readonly capacityProvider: string | undefined;
-  /** Its name in CloudWatch. Undefined outside its region. */
+  /** The API's name in CloudWatch; undefined in other regions than its own. */
   readonly managementApi: string | undefined;
 }
 
@@ -105,7 +105,7 @@ export const failedInvocations = {
 const onInstances = (all: readonly SvcFunction[]): readonly SvcFunction[] =>
   all.filter(({ isOnInstances }) => isOnInstances);
 
-/** Seconds of the longest attempt in the queue, or 0. A message's age includes its attempt. */
+/** The longest duration of an attempt in the queue, in seconds, or 0. It is a part of a message's age. */
 const longestJobSeconds = (name: QueueName, { longDelivery }: Settings): number =>
   name === 'long' || name === 'slow' ? functionSecondsOf(name, longestTimeoutSeconds[longDelivery]) : 0;
 
@@ -148,14 +148,15 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
   SchedulerTarget: ({ scheduleGroup }) =>
     sumOf(
       'sends of Scheduler that failed',
-      // A dropped one goes to a queue with an alarm, or counts as the second of these.
+      // A dropped fire goes to a queue with an alarm, or counts as the second of these.
       ['TargetErrorCount', 'InvocationsFailedToBeSentToDeadLetterCount'].map((name) =>
         schedulerMetric(scheduleGroup, name),
       ),
     ),
   Api5xx: (watched) =>
     sumOf('answers with 5XX', [
-      // A reference to the stage would be a loop: the stage depends on the aliases, and they may depend on this alarm.
+      // By name, because a reference would be a loop: the stage depends on aliases, which may depend on this
+      // alarm.
       apiMetric(watched.settings.name, stageName, '5XXError'),
       ...(watched.managementApi === undefined
         ? []
@@ -173,7 +174,7 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
       }),
       ...onInstances(messageFunctions).map((fn) => ofFunction(fn, 'Errors', 'Sum')),
     ]),
-  // A throttled request to the API is answered with 5XX. Others have capacity when these have.
+  // If the API's functions are throttled, it answers with 5XX. Other functions have capacity when these have.
   LambdaThrottles: ({ settings, deliveries, publish }) =>
     sumOf(
       'throttles',

@@ -1,4 +1,4 @@
-/** One for all regions. In the order of an operator's questions, row by row from the left. */
+/** The dashboard for all regions. Its rows follow an operator's questions. */
 import {
   AlarmStatusWidget,
   Dashboard,
@@ -50,7 +50,7 @@ export function makeDashboard(
     );
   const ofApi = (metricName: string, statistic?: string): IMetric =>
     apiMetric(name, stageName, metricName, statistic);
-  // A template does not know the names that CloudFormation gives to another region's resources.
+  // Searched by name, because a template does not know the names of resources in another region.
   const search = (schema: string, metricName: string, statistic: string, ids = ''): IMetric =>
     new SearchExpression({
       expression: `SEARCH('{${schema}} MetricName="${metricName}" ${name}-${region} ${ids}', '${statistic}')`,
@@ -63,7 +63,7 @@ export function makeDashboard(
     search('AWS/Lambda,CapacityProviderName,FunctionName', `ExecutionEnvironment${metricName}`, 'Maximum');
   new Dashboard(scope, 'Dashboard', {
     dashboardName: namesOf(settings).dashboard(region),
-    // It replaces the region in graphs, ARNs of alarms and searched names.
+    // The variable replaces the region in graphs, ARNs of alarms and names.
     ...(others.length > 0 && {
       variables: [
         new DashboardVariable({

@@ -3,7 +3,7 @@ import * as z from 'zod';
 /** The maximum of a table without a quota increase: "Quotas in Amazon DynamoDB", per-table quotas. */
 const mostCapacity = 40_000;
 
-/** Units of capacity, as `least-most`. */
+/** A range of capacity units, as `least-most`. */
 export const capacity = z
   .string()
   .regex(/^[1-9]\d{0,4}-[1-9]\d{0,4}$/, 'must be the least and the most units a second, such as 100-4000')
@@ -18,7 +18,7 @@ export function capacityOf(text: string): { readonly least: number; readonly mos
   return { least, most };
 }
 
-/** A table has both kinds of capacity provisioned, or neither. */
+/** A table has both capacities provisioned, or neither. */
 interface Capacities {
   readonly writeCapacity?: string | undefined;
   readonly readCapacity?: string | undefined;

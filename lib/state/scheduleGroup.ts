@@ -1,4 +1,3 @@
-/** The service's group in EventBridge Scheduler, and its schedules' role. */
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Aws, Fn, Stack } from 'aws-cdk-lib';
@@ -13,8 +12,8 @@ export class ScheduleGroup extends Construct {
   readonly scheduleArns: string;
 
   /**
-   * @param props `groupName` may be `default`, the group that every AWS account has. `fixed` are imports of values that may not
-   * change, see `fixedOf`. The role has them, because every region has the role
+   * @param props `groupName` may be `default`, the group that every AWS account has. `fixed` are imports of
+   * values that may not change (see `fixedOf`), held by the role, because every region has one
    */
   constructor(
     scope: Construct,
@@ -46,7 +45,7 @@ export class ScheduleGroup extends Construct {
       }),
     });
     acceptOwnPolicy(this.role);
-    // `dead` and `undeliveredFires` get the jobs that Scheduler cannot send to the others.
+    // `dead` and `undeliveredFires` get jobs that Scheduler cannot send to the other queues.
     const { short, long, dead, fire, undeliveredFires } = queues;
     this.role.addToPolicy(
       allow(

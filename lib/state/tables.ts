@@ -15,7 +15,7 @@ import { valuesIn } from '../regional.ts';
 import type { Settings } from '../settings.ts';
 import { capacityOf } from './capacity.ts';
 
-/** The tables with fixed names, which all stacks know. */
+/** Tables with fixed names, to which all stacks refer. */
 type SharedTable = 'accounts' | 'usage';
 export type OwnTables = Readonly<Record<Exclude<TableName, SharedTable>, TableV2>>;
 
@@ -37,7 +37,9 @@ export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): 
 }
 
 interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas' | 'dynamoStream'> {
-  /** Whether the table and its replicas are protected from deletion and stay after their stack. */
+  /**
+   * Whether the table and its replicas are protected from deletion, and remain when their stack is deleted.
+   */
   readonly retain: boolean;
   readonly restorable: boolean;
   readonly capacity?: TableCapacity | undefined;
@@ -49,11 +51,12 @@ export interface TableCapacity {
   readonly write: string;
 }
 
-/** Percent of its capacity that a table uses before auto scaling adds more. */
+/** The percentage of its capacity that a table uses before auto scaling adds capacity. */
 const targetUse = 70;
 
 /**
- * A table that was on demand starts with the seed: "SeedCapacity" of AWS::DynamoDB::GlobalTable's CapacityAutoScalingSettings.
+ * The seed is the initial capacity of a table that was on demand: "SeedCapacity" of
+ * AWS::DynamoDB::GlobalTable's CapacityAutoScalingSettings.
  */
 function scaled(range: string): Capacity {
   const { least, most } = capacityOf(range);
@@ -91,7 +94,7 @@ export function makeTable(
       ...provisioned,
     })),
     billing: provisioned === undefined ? Billing.onDemand() : Billing.provisioned(provisioned),
-    // Tables are always encrypted. Only DynamoDB's own key is free.
+    // Tables are always encrypted. Only this key is free.
     encryption: TableEncryptionV2.dynamoOwnedKey(),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,

@@ -2,7 +2,7 @@
 export class AwsError extends Error {
   readonly code: string;
   readonly status: number;
-  /** Other members of the exception, such as the row that failed a condition. */
+  /** Other fields of the exception, such as the row that failed a condition. */
   readonly members: Readonly<Record<string, unknown>>;
 
   constructor(code: string, message: string, status = 400, members: Readonly<Record<string, unknown>> = {}) {

@@ -1,5 +1,6 @@
 /**
- * Passes calls to stand-ins in the same process, as objects. Signing, JSON and a socket would cost more CPU than most answers.
+ * Passes calls to stand-ins in the same process, as objects. Signing, JSON and a socket would cost more CPU
+ * than most answers.
  */
 import type { MetadataBearer, Pluggable } from '@smithy/types';
 import type { Addition } from '../../lambdas/aws/additions.ts';
@@ -7,7 +8,7 @@ import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { AwsError } from './awsError.ts';
 
 /**
- * Makes a call. Input and output have the SDK's form: bytes are `Uint8Array`s.
+ * Makes a call. Input and output are objects as in the SDK, with bytes as `Uint8Array`s.
  *
  * @param operation such as `PutItem`
  * @throws AwsError if the call is refused
@@ -16,9 +17,9 @@ export type HandOver = (operation: string, input: object) => Promise<object>;
 
 export interface HandedOver {
   readonly handOver: HandOver;
-  /** The operations that it answers; undefined for all. */
+  /** The operations that are answered; undefined for all. */
   readonly only?: readonly string[];
-  /** Loads the SDK module of the client. It has the exceptions' classes. */
+  /** Loads the SDK's module of this service, which has the classes of exceptions. */
   readonly sdk: () => object | Promise<object>;
 }
 
@@ -34,14 +35,14 @@ export const handingOver =
     if (handedOver !== undefined) middlewareStack.use(answeredBy(handedOver));
   };
 
-/** Answers in the client's first step, which skips the others. */
+/** Answers in the client's first step, so that the others are skipped. */
 const answeredBy = <Input extends object, Output extends object>({
   handOver,
   only,
   sdk,
 }: HandedOver): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
-    // This step copies inputs and outputs for a log that is not kept, and costs as much as all others.
+    // This step copies inputs and outputs for a log that is not written. It would cost as much as all others.
     stack.remove('loggerMiddleware');
     stack.add(
       (next, { commandName = '' }) =>
@@ -50,7 +51,7 @@ const answeredBy = <Input extends object, Output extends object>({
           if (only?.includes(operation) === false) return next(args);
           try {
             const output = { ...(await handOver(operation, args.input)), $metadata: metadata(200) };
-            // Answers have the service's shapes, but not the SDK's types.
+            // The answer is what the service would return, but does not have the SDK's types.
             return { output: output as MetadataBearer & Output, response: undefined };
           } catch (error) {
             throw error instanceof AwsError ? toException(error, await sdk()) : error;

@@ -13,7 +13,6 @@ export interface AwsServer {
 }
 
 interface AwsServerOptions {
-  /** Answers a request, or throws an `AwsError` to refuse it. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly refuse: (response: ServerResponse, refusal: AwsError) => void;
   readonly failureCode: string;
@@ -36,7 +35,7 @@ export async function startAwsServer(options: AwsServerOptions): Promise<AwsServ
   return { url, close: () => close(server) };
 }
 
-/** An operation of a stand-in. It takes an unchecked input, and returns the answer as JSON. */
+/** An operation of a stand-in. Its input is unchecked; it returns the answer as JSON. */
 export type Operation<Context> = (context: Context, input: unknown) => unknown;
 
 /**
@@ -63,7 +62,7 @@ export function checkedOperations<Context>(
 interface JsonServiceOptions<Context> {
   readonly version: '1.0' | '1.1';
   readonly operations: ReadonlyMap<string, Operation<Context>>;
-  /** Makes the context of an operation. `signal` aborts if the client hangs up. */
+  /** Makes the context of an operation. `signal` aborts if the client closes the connection. */
   readonly contextOf: (signal: AbortSignal) => Context;
   readonly unknownCode: string;
   readonly failureCode: string;
@@ -80,7 +79,6 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
   const contentType = `application/x-amz-json-${version}`;
   const requestId = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
 
-  /** @throws AwsError */
   function outputOf(name: string, input: unknown, signal: AbortSignal): unknown {
     const operation = input === undefined ? undefined : operations.get(name);
     if (operation === undefined) {
@@ -105,7 +103,6 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
     answerJson(response, refusal.status, contentType, errorBody(refusal), requestId());
   }
 
-  // Clients in this process don't hang up.
   const { signal: never } = new AbortController();
   const handOver = handedOverBy((name, input) => outputOf(name, input, never), options);
 

@@ -12,12 +12,11 @@ const descriptionName = 'backup.json';
 const description = z.object({
   format: z.literal(2),
   version: z.string(),
-  /** ISO 8601. */
   madeAt: z.string(),
 });
 export type Description = z.infer<typeof description>;
 
-/** The last entry. A backup without it is incomplete. */
+/** The last file of an archive. Without it a backup is incomplete. */
 const endName = 'end.json';
 const end = z.object({ lines: z.number() });
 
@@ -26,7 +25,7 @@ interface Backup {
   readonly lines: Iterable<string>;
 }
 
-/** The fastest level already shrinks rows to a third. */
+/** The fastest level: it already shrinks rows to a third. */
 const compression = { level: 1 };
 const mode = 0o600;
 const partLength = 1_000_000;
@@ -86,7 +85,7 @@ interface Taker {
 /**
  * Reads an archive to its end.
  *
- * @throws StageError if it is not a backup, is incomplete, or has a later format
+ * @throws StageError if it is not a backup, is incomplete, or was written by a later release
  */
 export async function readArchive(from: Readable, taker: Taker): Promise<Description> {
   const entries = extract();
@@ -132,7 +131,6 @@ async function* linesIn(entry: AsyncIterable<unknown>): AsyncGenerator<string> {
   for (const line of Buffer.concat(bytes).toString().split('\n')) if (line !== '') yield line;
 }
 
-/** The most characters of a description. Real ones have about 100. */
 const longestDescription = 10_000;
 
 async function jsonOf(entry: AsyncIterable<unknown>): Promise<unknown> {

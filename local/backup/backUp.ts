@@ -25,7 +25,7 @@ export interface Made extends Description {
 /**
  * Writes a backup to a file, completely or not at all. A stage may be using the directory.
  *
- * @param replaces whether the file may exist; otherwise it stays as it is
+ * @param replaces whether an existing file is replaced
  * @returns the description, read back from the file
  * @throws StageError
  */
@@ -33,7 +33,7 @@ export async function backUp(folder: string, file: string, replaces = false): Pr
   const write = await writerOf(folder);
   const target = resolve(file);
   if (!replaces && existsSync(target)) throw taken(target);
-  // The name is random and the file must be new, because other users may write to the folder.
+  // The name is random and the file must not exist, because other users may write to the folder.
   const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
   try {
     await write((await open(part, 'wx', 0o600)).createWriteStream());
@@ -50,10 +50,10 @@ export async function backUp(folder: string, file: string, replaces = false): Pr
 }
 
 /**
- * Writes a backup to a stream, and reads what it writes. It does not end the stream.
+ * Writes a backup to a stream, and checks it by reading it back. Does not end the stream.
  *
  * @returns the description
- * @throws StageError; what was written is then not whole
+ * @throws StageError; what was written is then incomplete
  */
 export async function streamBackup(folder: string, to: Writable): Promise<Made> {
   const write = await writerOf(folder);
@@ -88,7 +88,7 @@ async function* copied(
   copy.end();
 }
 
-/** Counts the entries of a backup, and checks that it is whole. */
+/** Counts the entries of a backup, and checks that it is complete. */
 async function readBack(from: Readable): Promise<Made> {
   let entries = 0;
   const about = await readArchive(from, {
@@ -123,21 +123,22 @@ async function writerOf(folder: string): Promise<(to: Writable) => Promise<void>
 const taken = (file: string): StageError =>
   new StageError(`${file} exists already: choose another name, or replace it with --force.`);
 
-/** Gives a file its name, unless another process has just made a file of that name. */
+/** Gives a file its name, unless another process has just created a file of that name. */
 async function nameNew(part: string, target: string): Promise<void> {
   try {
     await link(part, target);
     await rm(part);
   } catch (error) {
     if (isSystemError(error, 'EEXIST')) throw taken(target);
-    // Some file systems have no links. They leave a moment between the look and the name.
+    // Some file systems have no links. There, another process may create the file between the check and the
+    // renaming.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].some((code) => isSystemError(error, code))) throw error;
     if (existsSync(target)) throw taken(target);
     await rename(part, target);
   }
 }
 
-/** The system's errors if a file or stream cannot be created or written. */
+/** Codes of system errors that mean that a file or stream cannot be created or written. */
 const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EPIPE'];
 
 export const explained = (error: unknown, target: string): unknown =>
@@ -145,7 +146,7 @@ export const explained = (error: unknown, target: string): unknown =>
     ? new StageError(`The backup cannot be written to ${target}: ${error.message}`, { cause: error })
     : error;
 
-/** Backs up a directory that no stage uses, and locks it so that no stage starts. */
+/** Backs up a directory that no stage uses. Locks it, so that no stage starts. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
   const { store, release } = await openDataDirectory(folder);
   try {
@@ -164,7 +165,7 @@ async function backUpUnused(folder: string, to: Writable): Promise<void> {
 export async function restore(from: string | Readable, folder: string): Promise<Made> {
   const data = resolve(folder);
   const unfinished = join(data, restoring);
-  // An interrupted restore has moved some files, but not the store.
+  // An earlier restore was interrupted: it moved some files, but not the store.
   const wasInterrupted = existsSync(unfinished) && !existsSync(join(data, storeName));
   if (!wasInterrupted) checkEmpty(data, following);
   const source = await sourceOf(from);
@@ -175,7 +176,7 @@ export async function restore(from: string | Readable, folder: string): Promise<
     const filler = new Filler(store);
     const about = await unpack(source, unfinished, filler);
     await markUsed(store);
-    // The stage was at work.
+    // As if the stage had been killed: it was running when the backup was made.
     await noteKill(store, Date.parse(about.madeAt));
     await store.close();
     await moveInto(unfinished, data);
@@ -198,7 +199,11 @@ export async function sourceOf(from: string | Readable): Promise<Readable> {
   return file.createReadStream();
 }
 
-/** Reads a whole backup: its secrets into files of a folder, its lines into a store. @throws StageError */
+/**
+ * Reads a whole backup: secrets into files of a folder, the other lines into a store.
+ *
+ * @throws StageError
+ */
 export async function unpack(source: Readable, folder: string, filler: Filler): Promise<Description> {
   const taken = new Set<string>();
   const about = await readArchive(source, {
@@ -218,13 +223,16 @@ export async function unpack(source: Readable, folder: string, filler: Filler): 
   return about;
 }
 
-/** @throws StageError if a directory has data, or those of an unfinished restore of another kind */
+/** @throws StageError if a directory has data, or an unfinished restore of the other kind */
 export function checkEmpty(data: string, other: string): void {
   if (!isOfBefore(data) && ![...needed, other].some((name) => existsSync(join(data, name)))) return;
   throw new StageError(`${data} has data already: move it away, or choose another folder with --data-dir.`);
 }
 
-/** Moves all files into place, the store last: a directory without a store counts as empty. A repetition moves the rest. */
+/**
+ * Moves all files into place, the store last, because a directory without a store counts as empty. If this is
+ * interrupted, a repetition moves the rest.
+ */
 export async function moveInto(from: string, data: string): Promise<void> {
   for (const name of needed)
     if (existsSync(join(from, name))) await rename(join(from, name), join(data, name));

@@ -1,6 +1,7 @@
 /**
- * The file format of a standby: a line of JSON, a store's pages in gzip, and the SHA-256 of both. File 0 of a chain has all pages,
- * and each next file those that changed after the file before it.
+ * The file format of a standby: a line of JSON, pages of a store in gzip, and the SHA-256 of both. A chain of
+ * files begins with one that has all pages (number 0). Each further file has the pages that changed after the
+ * one before.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -31,24 +32,24 @@ const head = z.object({
   madeAt: z.string(),
   chain: z.int(),
   number: z.int(),
-  /** The checksum of the file before it. */
+  /** The checksum of the previous file. */
   previous: z.optional(z.string()),
-  /** The id of the store, and its last transaction. */
+  /** The store's id, and the number of its last transaction. */
   store: z.string(),
   transaction: z.int(),
   pageBytes: z.int(),
-  /** The store's meta page, in Base64. */
+  /** The store's meta page, as base64. */
   meta: z.string(),
   secrets: z.record(z.string(), z.string()),
 });
 type Head = Readonly<z.infer<typeof head>>;
 
 export interface Changes extends Head {
-  /** In Base64. */
+  /** As base64. */
   readonly digest: string;
 }
 
-/** Whether files are of one stage. */
+/** Whether two files are of the same stage. */
 export const isOfSame = (one: Head['secrets'], other: Head['secrets']): boolean =>
   one[masterSecretName] === other[masterSecretName];
 
@@ -66,7 +67,7 @@ export const placesIn = (folder: string) =>
 
 const digestBytes = 32;
 
-/** Writes a file to the disk. */
+/** Writes a file, and flushes it to the disk. */
 export async function writeChanges(path: string, of: Head, pages: AsyncIterable<Buffer>): Promise<Changes> {
   const hash = createHash('sha256');
   let digest = '';
@@ -90,7 +91,7 @@ export async function writeChanges(path: string, of: Head, pages: AsyncIterable<
   return { ...of, digest };
 }
 
-/** Copies a file to the disk. @throws StageError if it differs from what was written */
+/** Copies a file, and flushes it to the disk. @throws StageError if it is damaged */
 export async function copyChanges(from: string, to: string): Promise<void> {
   const hash = createHash('sha256');
   let end = Buffer.alloc(0);
@@ -111,7 +112,7 @@ export async function copyChanges(from: string, to: string): Promise<void> {
 
 const longestHead = 10_000;
 
-/** Reads the first line of a file. @throws StageError if a later version wrote it */
+/** Reads the first line of a file. @throws StageError if a later release wrote it */
 export function changesIn(path: string): Changes & { readonly start: number; readonly end: number } {
   const end = statSync(path).size - digestBytes;
   const file = openSync(path, 'r');
@@ -128,7 +129,7 @@ export function changesIn(path: string): Changes & { readonly start: number; rea
   }
 }
 
-/** Writes the pages of a file to a store that no process uses. A repetition changes nothing. */
+/** Writes the pages of a file to a store that no process uses. If this is interrupted, it can be repeated. */
 export async function applyChanges(path: string, store: string): Promise<void> {
   const { pageBytes, meta, start, end } = changesIn(path);
   const file = openSync(store, 'r+');

@@ -1,5 +1,6 @@
 /**
- * The contents of a store as lines of JSON, independent of the store's format: rows, queued messages, schedules and objects.
+ * The contents of a store as lines of JSON, which do not depend on the store's format: rows, queued messages,
+ * schedules and objects.
  */
 import * as z from 'zod/mini';
 import { decode, textToBytes } from '../dynamodb/codec.ts';
@@ -59,7 +60,7 @@ export function* linesOf(store: Store, at: Snapshot): Generator<string> {
 
 export type Line =
   | { readonly row: { readonly table: Table; readonly item: Item } }
-  /** `key` is where a store has it. */
+  /** `key` is the message's key in the store. */
   | { readonly message: QueuedMessage; readonly key: Buffer }
   | { readonly schedule: StoredSchedule }
   | { readonly object: { readonly key: string; readonly load: () => StoredObject | undefined } };
@@ -87,10 +88,10 @@ function parseLine(text: string): Line {
   return { object: { key, load: () => ({ ...about, body: Buffer.from(body, 'base64') }) } };
 }
 
-/** Lines that are written in one transaction. */
+/** How many lines are written in one transaction. */
 const together = 1_000;
 
-/** Writes contents to a store. Call `flush` at the end. */
+/** Writes lines to a store. `flush` must be called at the end. */
 export class Filler {
   readonly #store: Store;
   readonly #rows: Rows;
@@ -98,7 +99,7 @@ export class Filler {
   readonly #lines: Line[] = [];
   entries = 0;
 
-  /** @param takes whether it takes a line; by default all */
+  /** @param takes whether to write a line; by default all */
   constructor(store: Store, takes: (line: Line) => boolean = () => true) {
     this.#store = store;
     this.#rows = new Rows(store);
@@ -121,7 +122,7 @@ export class Filler {
     });
   }
 
-  /** Writes a line in a transaction that has begun. */
+  /** Writes a line as part of a transaction. */
   put(write: Write, line: Line): void {
     if ('row' in line) {
       const { table, item } = line.row;
@@ -131,7 +132,7 @@ export class Filler {
     else objectsIn(this.#store, Date.now).change(write, line.object.key, line.object.load());
   }
 
-  /** Prepares the removal of a line. Keeps only its key, because there may be many. */
+  /** Prepares the removal of a line. Keeps only its key in memory, because there may be many. */
   removalOf(line: Line): (write: Write) => void {
     if ('row' in line) {
       const { table } = line.row;

@@ -1,6 +1,6 @@
 /**
- * A server through which commands reach the stage that uses a data directory. The file `control` there has its address and
- * password, and only the owner can read it.
+ * A server through which commands reach the stage that uses a data directory. Its address and password are in
+ * the file `control` there, which only the owner can read.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ interface ControlOptions {
 
 export interface Control {
   readonly url: string;
-  /** Writes the file with its address. Returns a function that removes it. */
+  /** Writes the file with the address. Returns a function that removes it. */
   readonly announce: () => () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -110,7 +110,10 @@ export async function askForBackup(folder: string): Promise<Readable | undefined
   return body ? Readable.fromWeb(body) : undefined;
 }
 
-/** Lets the stage that uses a data directory send back parked jobs. @throws StageError if no stage uses it, or it refuses */
+/**
+ * Asks the stage that uses a data directory to send back parked jobs. @throws StageError if no stage uses the
+ * directory, or the stage refuses
+ */
 export async function askForRedrive(folder: string): Promise<ParkedJobs> {
   const answer = await ask(folder, redriveName);
   if (answer !== undefined) return parkedJobs.parse(await answer.json());
@@ -124,7 +127,7 @@ async function ask(folder: string, what: string): Promise<Response | undefined> 
   if (data === undefined) return undefined;
   const headers = { authorization: `Bearer ${data.password}` };
   const answer = await fetch(new URL(what, data.url), { method: 'POST', headers }).catch(() => undefined);
-  // The file may be left from a killed stage, and another program may now use its port.
+  // The file may be left from a killed stage, whose port another program now uses.
   if (answer === undefined || answer.status === 401 || answer.body === null) return undefined;
   if (answer.status === 200) return answer;
   const { data: told } = refusal.safeParse(jsonOrUndefined(await answer.text()));

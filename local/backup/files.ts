@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StageError } from '../stage/stageError.ts';
 
-/** The secrets from which all others are derived. The master secret is written last. */
+/**
+ * The secrets from which all others are derived. The master secret is written last, so it shows that all are
+ * there.
+ */
 export const secretNames = ['master-secret', 'management-password'] as const;
 export const [masterSecretName] = secretNames;
 
@@ -17,11 +20,11 @@ export function requireData(folder: string): void {
     throw new StageError(`${folder} is not the data directory of a stage: it has no ${missing}.`);
 }
 
-/** The folder in which the restore of an account collects what the backup has of it. */
+/** The folder in which the restore of one account collects that account's data. */
 export const restoringAccount = 'restoring-account';
 
 /** The folder in which a restore collects the files before it moves them. */
 export const restoring = 'restoring';
 
-/** The folder of a standby, until its data are moved into place. */
+/** The folder in which a standby works, until its data is moved into place. */
 export const following = 'following';

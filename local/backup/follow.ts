@@ -1,6 +1,6 @@
 /**
- * Copies a stage's store as it changes: a base with all pages, and then files with the pages that changed. The stage does not take
- * part.
+ * Copies a stage's store as it changes: first a base with all pages, and then files with the pages that
+ * changed. The stage itself does nothing for it.
  */
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -21,12 +21,11 @@ interface FollowOptions {
   readonly dataDirectory: string;
   readonly folder: string;
   readonly everyMs: number;
-  /** Ends it after one more file. */
+  /** When aborted, one more file is written. */
   readonly signal: AbortSignal;
   readonly announce: (sentence: string) => void;
 }
 
-/** @throws StageError */
 export async function follow(options: FollowOptions): Promise<void> {
   const [data, folder] = [resolve(options.dataDirectory), resolve(options.folder)];
   await checkFolder(data);
@@ -48,7 +47,7 @@ export async function follow(options: FollowOptions): Promise<void> {
   }
 }
 
-/** Longer chains of changes would take too long to restore. */
+/** A longer chain would take too long to restore. */
 const mostFiles = 10_000;
 const leastBytes = 2 ** 24;
 
@@ -56,9 +55,8 @@ class Follower {
   readonly #data: string;
   readonly #folder: string;
   readonly #announce: (sentence: string) => void;
-  /** The last file of the chain. */
   #last: Changes | undefined;
-  /** The base of the next chain, which is written while this one continues. */
+  /** The base of the next chain. It is written while the current chain continues. */
   base: Promise<Changes | undefined> | undefined;
 
   constructor(data: string, folder: string, announce: (sentence: string) => void) {
@@ -67,7 +65,7 @@ class Follower {
     this.#announce = announce;
   }
 
-  /** Finds the end of the chain in the folder, and removes what an interruption has left. */
+  /** Finds the end of the chain in the folder, and removes incomplete files. */
   begin(): void {
     const places = placesIn(this.#folder);
     const chain = places.findLast(({ number }) => number === 0)?.chain;
@@ -79,14 +77,14 @@ class Follower {
     for (const name of readdirSync(this.#folder)) if (name.endsWith('.part')) rmSync(this.#in(name));
   }
 
-  /** Writes what has changed. */
+  /** Writes what has changed since the last file. */
   async look(isLast: boolean): Promise<void> {
     const places = placesIn(this.#folder);
     const newest = places.at(-1);
     const [last, lastName] = [this.#last, this.#last && nameOf(this.#last)];
     if (lastName !== undefined && newest !== undefined && newest.name > lastName)
       throw new StageError(`Another process writes to ${this.#folder}: choose another folder with --follow.`);
-    // Without its last file, a chain ends.
+    // If the last file is gone, the chain cannot continue.
     this.#last = newest?.name === lastName ? last && (await this.#continue(last)) : undefined;
     if (this.#last === undefined || this.#isLong(places)) {
       this.base ??= this.#write((newest?.chain ?? 0) + 1);
@@ -96,10 +94,10 @@ class Follower {
     if (base !== undefined) await this.#change(base);
   }
 
-  /** @returns the last file of the chain; undefined if the store is another one */
+  /** @returns the last file of the chain; undefined if the chain is of another store */
   async #continue(last: Changes): Promise<Changes | undefined> {
     const next = await this.#write(last.chain, last);
-    // The time of a file shows that the process is alive.
+    // Nothing has changed. The new time of the file shows that the process is alive.
     if (next === last) utimesSync(this.#in(nameOf(last)), new Date(), new Date());
     else if (next !== undefined) this.#publish(next);
     return next;
@@ -111,7 +109,9 @@ class Follower {
     return others.length > mostFiles || bytes > Math.max(leastBytes, bytesOf(base?.name));
   }
 
-  /** Replaces the chain. The next one begins with two files, so that it is not older. */
+  /**
+   * Replaces the chain with the next one. The new chain has a second file at once, so that it is not behind the old one.
+   */
   async #change(base: Changes): Promise<void> {
     this.base = undefined;
     const next = await this.#write(base.chain, base);
@@ -125,9 +125,9 @@ class Follower {
   }
 
   /**
-   * Writes the pages that changed since a file, or all, under a hidden name.
+   * Writes the pages that changed since a file (or all) to a hidden file.
    *
-   * @returns the same file if none did; undefined if it is not from an earlier moment of this store
+   * @returns the given file if no page changed; undefined if it is not from an earlier moment of this store
    */
   async #write(chain: number, last?: Changes): Promise<Changes | undefined> {
     const path = join(this.#data, storeName);
@@ -155,7 +155,7 @@ class Follower {
       } as const;
       const pages = newerPages(file, meta, last?.transaction ?? 0);
       const made = await writeChanges(this.#hidden(place), head, pages);
-      // A loss of power could replace the transaction by another one.
+      // After a loss of power, the same number could be used for another transaction.
       flushFile(path);
       const now = readMetaAtWork(file);
       if (now.transaction > transaction || now.bytes.equals(meta.bytes)) return made;

@@ -11,14 +11,14 @@ import {
 } from '../../cli/commandLine.ts';
 
 interface BackupOptions {
-  /** `-` is the standard output or input. */
+  /** `-` means standard output or input. */
   readonly file: string;
   readonly dataDirectory: string;
   /** Whether a backup may replace an existing file. */
   readonly replaces: boolean;
-  /** The only account to restore. */
+  /** The account to restore, if not all are. */
   readonly account: string | undefined;
-  /** Set if the command follows a folder of changes. The file is then empty. */
+  /** Set if the command follows a folder of changes. `file` is then empty. */
   readonly follows:
     | { readonly folder: string; readonly everyMs: number; readonly isOnce: boolean }
     | undefined;
@@ -40,7 +40,6 @@ const only = {
   ],
 } as const;
 
-/** The flags that only one of the commands has. */
 const onlyFlags = z.object({
   force: z._default(z.boolean(), false),
   every: z.optional(z.number()),
@@ -84,7 +83,6 @@ const followed = {
   restore: 'apply the files of this folder instead, and those to come, until SIGTERM',
 } as const;
 
-/** @throws Ending */
 export function parseBackupOptions(
   name: keyof typeof about,
   args: readonly string[],

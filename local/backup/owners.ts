@@ -1,4 +1,4 @@
-/** Says which account a line of a backup belongs to. */
+/** Finds the account of a line in a backup. */
 import * as z from 'zod/mini';
 import type { Value } from '../dynamodb/values.ts';
 import { jsonOrUndefined } from '../json.ts';
@@ -11,13 +11,13 @@ const textOf = (value: Value | undefined): string | undefined =>
 const accountId = z.uuid();
 const job = z.object({ accountId });
 
-/** The account's id; or the id of a message or a schedule's save, whose account other rows tell. */
+/** The account's id; or the id of a message or of a schedule's save, whose account is in other rows. */
 interface Owner {
   readonly accountId?: string;
   readonly id?: string;
 }
 
-/** Without the number of an attempt or a version. */
+/** Removes the number of an attempt or a version. */
 const baseOf = (id: string): string => id.split('~', 1).join('');
 
 export function ownerOf(line: Line): Owner {
@@ -31,7 +31,7 @@ function ownerOfRow({ table, item }: Extract<Line, { row: unknown }>['row']): Ow
   const [partition = '', sort = ''] = table.keyNames.map((name) => textOf(item[name]) ?? '');
   const parts = partition.split(/[#/]/);
   const id = baseOf(textOf(item['messageId']) ?? parts[1] ?? '');
-  // All accounts' alarms share a partition.
+  // The alarms of all accounts share a partition, so the account is in the sort key.
   const found = accountIn([...parts.slice(0, 2), ...(partition === 'alarms#all' ? [sort] : [])]);
   return found.accountId === undefined ? { id } : found;
 }
@@ -41,7 +41,7 @@ function accountIn(texts: readonly string[]): Owner {
   return found === undefined ? {} : { accountId: found };
 }
 
-/** The ids by which other rows belong to the account of a line. */
+/** The ids by which other rows are recognized as the account's. */
 function idsOf(line: Line): readonly string[] {
   if (!('row' in line)) return [];
   const { table, item } = line.row;
@@ -49,7 +49,6 @@ function idsOf(line: Line): readonly string[] {
   return names.flatMap((name) => textOf(item[name]) ?? []).map(baseOf);
 }
 
-/** Finds the lines of an account in a store. */
 export function* linesOfAccount(id: string, store: Store): Generator<Line> {
   const ids = new Set<string>();
   for (const line of contentsOf(store)) {

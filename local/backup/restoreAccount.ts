@@ -12,7 +12,7 @@ import { masterSecretName, needed, restoringAccount, secretNames, storeName } fr
 import { linesOfAccount, ownerOf } from './owners.ts';
 
 /**
- * Replaces all that a data directory has of an account by what a backup has of it, in one transaction.
+ * Replaces an account's data in a data directory with its data in a backup, in one transaction.
  *
  * @param from a file or a stream
  * @throws StageError; the directory is then unchanged
@@ -62,7 +62,7 @@ function noAccount(id: string, accounts: ReadonlySet<string>): StageError {
   return new StageError(`The backup has no account ${id}; it has ${some}${more}.`);
 }
 
-/** @throws StageError if tokens and keys of the backup would differ here */
+/** @throws StageError if the backup has another master secret, so that tokens and keys would differ */
 function takeSecrets(data: DataDirectory, part: string): void {
   const secretIn = (name: string): string => readFileSync(join(part, name), 'utf8');
   if (data.isNew && !existsSync(join(data.folder, masterSecretName)))
@@ -77,7 +77,7 @@ function takeSecrets(data: DataDirectory, part: string): void {
 /** @returns the number of entries */
 async function replace(store: Store, found: Store, id: string): Promise<number> {
   const filler = new Filler(store);
-  // All entries are read before the first is changed, so damage changes nothing.
+  // All entries are read before the first is changed, so that damaged data leaves everything unchanged.
   const removals = Array.from(linesOfAccount(id, store), (line) => filler.removalOf(line));
   let entries = 0;
   for (const _line of linesOfAccount(id, found)) entries += 1;

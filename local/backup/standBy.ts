@@ -1,7 +1,8 @@
 /**
- * Restores what `follow.ts` writes, and goes on until it is ended. All is in one folder of the data directory, with which no stage
- * starts: `part`, a file that is copied; `next`, the file that is applied; `last`, the last one that was; and `ended`, the same when
- * the store is about to become a stage's own.
+ * Restores what `follow.ts` writes, until it is stopped. It works in one folder of the data directory, while
+ * which no stage starts. The folder contains `part`, a file that is being copied; `next`, the file that is
+ * being applied; `last`, the one that was applied last; and `ended`, the same while the store becomes a
+ * stage's own.
  */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -18,7 +19,7 @@ import { following, restoring, secretNames, storeName } from './files.ts';
 interface StandByOptions {
   readonly dataDirectory: string;
   readonly folder: string;
-  /** Ends it when all files are applied. */
+  /** When aborted, the remaining files are applied. */
   readonly signal: AbortSignal;
   readonly announce: (sentence: string) => void;
 }
@@ -62,7 +63,7 @@ class Standby {
     this.#announce = announce;
   }
 
-  /** Continues after an interruption. @returns whether all is done */
+  /** Continues after an interruption. @returns whether the work was already finished */
   async begin(): Promise<boolean> {
     const wasMoved = existsSync(join(this.#data, storeName)) && !existsSync(this.#in(storeName));
     if (existsSync(this.#in('ended')) || (wasMoved && existsSync(this.#in('')))) {
@@ -77,7 +78,7 @@ class Standby {
     return false;
   }
 
-  /** Applies a file, if there is one. */
+  /** Applies the next file. @returns whether there was one */
   async takeNext(): Promise<boolean> {
     const name = this.#nextName();
     if (name === undefined) return false;
@@ -86,7 +87,7 @@ class Standby {
       await copyChanges(join(this.#folder, name), part);
     } catch (error) {
       rmSync(part, { force: true });
-      // A new base has replaced it.
+      // The file is gone, because a new base has replaced its chain.
       if (isSystemError(error, 'ENOENT')) return true;
       throw error;
     }
@@ -147,7 +148,7 @@ class Standby {
     );
   }
 
-  /** Makes it the data directory of a stage that was killed. */
+  /** Turns the folder into the data directory of a stage that was killed. */
   async end(): Promise<void> {
     if (this.#last === undefined) {
       rmSync(this.#in(''), { recursive: true });

@@ -6,7 +6,7 @@ import { writeArchive } from './archive.ts';
 import { linesOf } from './contents.ts';
 import { secretNames } from './files.ts';
 
-/** Writes a stage's present data to a stream. @returns the number of entries */
+/** Writes a stage's data as it is now to a stream. @returns the number of entries */
 export async function writeBackup(folder: string, store: Store, to: Writable): Promise<number> {
   const now = store.snapshot();
   try {

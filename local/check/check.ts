@@ -1,4 +1,4 @@
-/** Checks a stage's data, and says what is wrong. */
+/** Checks a stage's data. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { masterSecretName, storeName } from '../backup/files.ts';
@@ -11,8 +11,8 @@ import { checkEntries } from './entries.ts';
 import { checkJobs, type Checked } from './jobs.ts';
 
 /**
- * Checks the store's pages and entries, and whether rows, jobs, lanes and indexes agree. A running stage changes pages all the
- * time: of its store, all entries of one moment are checked.
+ * Checks the store's pages and entries, and whether rows, jobs, lanes and indexes agree. If a stage is
+ * running, pages change all the time. Then only entries are checked, all as of one moment.
  *
  * @throws StageError if there is no store
  */

@@ -1,4 +1,4 @@
-/** Checks each entry of a store, and the indexes against the rows. */
+/** Checks each entry of a store, and compares the indexes with the rows. */
 import { decode } from '../dynamodb/codec.ts';
 import { behindAll } from '../dynamodb/keys.ts';
 import { entryKey } from '../dynamodb/indexes.ts';

@@ -1,4 +1,7 @@
-/** Checks that each unfinished message is in a queue, in Scheduler or in a line, and that each schedule will fire. */
+/**
+ * Checks that each message that has not ended is in a queue, in Scheduler or in a line, and that each
+ * schedule will fire.
+ */
 import * as sdk from '@aws-sdk/client-dynamodb';
 import { addToClients } from '../../lambdas/aws/additions.ts';
 import { handingOver } from '../aws/handOver.ts';
@@ -17,10 +20,10 @@ export interface Checked {
   readonly problems: readonly string[];
 }
 
-/** The most names of lost messages in a sentence. */
+/** How many lost messages are named. */
 const shown = 5;
 
-/** @param isAtWork whether a stage uses the store */
+/** @param isAtWork whether a stage is using the store */
 export async function checkJobs(store: Store, isAtWork: boolean): Promise<Checked> {
   const problems: string[] = [];
   const report = (error: unknown): void => {
@@ -52,6 +55,6 @@ export async function checkJobs(store: Store, isAtWork: boolean): Promise<Checke
   };
 }
 
-/** The check calls no other services. */
+/** A URL that is never called. */
 const nowhere = 'http://nowhere.invalid';
 const noUrls = { dynamodb: nowhere, sqs: nowhere, scheduler: nowhere, s3: nowhere, secrets: nowhere };

@@ -9,7 +9,6 @@ as they are at one moment, and no pages. Nothing is changed.
 
 Exit status: 0 all is well; 1 something is wrong, as the output says; 2 wrong arguments, or a mistake named in the message.`;
 
-/** @throws Ending */
 export function parseCheckOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

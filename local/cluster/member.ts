@@ -10,7 +10,7 @@ import type { ParkedJobs } from '../sqs/redrive.ts';
 
 type MemberOptions = Parameters<typeof startStage>[0];
 
-/** The pause before it tries again to lead, for example on a full disk. */
+/** The pause before it tries again to become the leading process, for example while the disk is full. */
 const retryAfterMs = 1_000;
 
 type Take = Parameters<NonNullable<Share['onFronts']>>[0];
@@ -20,11 +20,12 @@ type Other = Exclude<ToMember, { kind: 'start' | 'connection' }>;
 /** Runs until the primary stops it, or has ended. */
 export function runMember(options: MemberOptions): void {
   const { report } = options;
-  // The data directory is free when all processes have ended. An orderly exit could wait for ever for a transaction.
+  // Kills this process, because an orderly exit could wait for a transaction forever. The data directory is
+  // free when all processes have ended.
   const end = (): boolean => process.kill(process.pid, 'SIGKILL');
   process.on('disconnect', end);
   if (!process.connected) end();
-  // The terminal sends these to all processes; the primary decides.
+  // The terminal sends these signals to all processes. Only the primary acts on them.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const tell = (message: ToPrimary): void => {
     process.send?.(message);
@@ -96,7 +97,7 @@ export function runMember(options: MemberOptions): void {
   };
 
   let begin: (message: Start) => void = () => undefined;
-  // Others may come before it.
+  // Other messages may arrive before the start message.
   const starting = new Promise<Start>((resolve) => {
     begin = resolve;
   }).then(start);
@@ -114,7 +115,7 @@ export function runMember(options: MemberOptions): void {
     const message = toMember.parse(received);
     if (message.kind === 'connection') {
       tell({ kind: 'taken', id: message.id });
-      // The client may have closed it.
+      // The client may have closed the connection.
       if (connection instanceof Socket) {
         void fronts.then((take) => {
           take(message.front, connection);

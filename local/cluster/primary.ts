@@ -1,8 +1,8 @@
 /**
- * A stage with several processes. The primary holds the data directory and the ports, and starts the others, the members, which
- * do all the work. When a member ends, another takes over its messages, and a new one takes its place.
+ * A stage with several processes. The primary holds the data directory and the ports, and starts the members,
+ * which do all the work. If a member ends, another takes over its messages, and a new one replaces it.
  *
- * If the primary is killed, the members end at once.
+ * If the primary is killed, all members end at once.
  */
 import { fork as forkProcess, type ChildProcess } from 'node:child_process';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -27,15 +27,15 @@ type Ready = Extract<ToPrimary, { kind: 'ready' }>;
 
 interface Member {
   readonly child: ChildProcess;
-  /** Its own first. */
+  /** The owners of its messages, its own number first. */
   readonly owners: Owner[];
   readonly startedAt: number;
   leads: boolean;
   isReady: boolean;
-  /** Whether it replaces another that still works. If it cannot start, it is given up. */
+  /** Whether it is to replace a member that still works. If it cannot start, it is given up. */
   isTrial: boolean;
   isStopping: boolean;
-  /** @throws StageError if it cannot start */
+  /** @throws StageError if the member cannot start */
   readonly ready: Promise<Ready>;
   readonly resigned: Promise<void>;
   readonly ended: Promise<void>;
@@ -55,12 +55,12 @@ interface Connection {
 interface Primary {
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
-  /** Replaces each member by one that runs the program as it is installed now. */
+  /** Replaces all members, one after another, with new ones that run the program as it is installed now. */
   readonly replaceAll: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** A member that ends sooner is replaced after this time. */
+/** If a member ends soon after its start, the next one starts after this pause. */
 const pauseMs = 1_000;
 
 /** @throws StageError if the first member cannot start */
@@ -73,7 +73,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   const servers: Server[] = [];
   const waiting: Connection[] = [];
   const left: Left[] = [];
-  /** The hosts of the members' servers, also of those that have ended. */
+  /** The hosts of all members' servers, including members that have ended. */
   const peers = new Set<string>();
   let lastId = 0;
   let lastOwner: Owner = Math.max(processes - 1, ...former);
@@ -132,14 +132,14 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     members.add(member);
     handOver();
     for (const connection of waiting.splice(0)) pass(connection);
-    // Before it can write, so that the next stage waits for its end.
+    // Recorded before the member can write, so that the next stage waits for it to end.
     shareLock();
-    // If a new one cannot start, its own end is reported.
+    // If the new member cannot start, its own end is reported.
     member.ended.then(() => follow(member)).catch(() => undefined);
     return member;
   }
 
-  /** Lets another take over the work of a member that has ended. */
+  /** Makes another member continue the work of one that has ended. */
   async function follow(member: Member): Promise<void> {
     members.delete(member);
     for (const connection of member.passed.values()) pass(connection);
@@ -157,7 +157,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     announce('A new process of the service works.');
   }
 
-  /** Passes on the work of members that have ended, if there is another. */
+  /** Passes the messages of ended members to another member, if there is one. */
   function handOver(...more: readonly Left[]): void {
     left.push(...more);
     const others = live().toReversed();
@@ -171,10 +171,10 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     }
   }
 
-  /** Passes a connection to the next member, or keeps it until there is one. */
+  /** Passes a connection to the next member, or keeps it until a member is there. */
   function pass(connection: Connection): void {
     const ready = live().filter(({ isReady }) => isReady);
-    // One that starts keeps requests until it is ready.
+    // A member that is starting keeps requests until it is ready.
     const takers = ready.length > 0 ? ready : live();
     const member = takers[lastId % takers.length];
     if (member === undefined) {
@@ -220,7 +220,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   async function replace(old: Member): Promise<void> {
     const fresh = fork([next()], { isTrial: true });
     await fresh.ready;
-    // One that has ended since was replaced.
+    // If the old member has ended since, it was already replaced, and the fresh one is not needed.
     const surplus = members.has(old) ? old : fresh;
     surplus.isStopping = true;
     send(surplus, { kind: 'stop', isReplaced: true });
@@ -234,7 +234,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
 
   async function replaceAll(): Promise<void> {
     for (const old of live()) {
-      // It may have ended since.
+      // The member may have ended since.
       if (members.has(old) && !isEnding) await replace(old);
     }
     announce('Each process of the service was replaced by a new one.');
@@ -277,7 +277,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     return { api, publish: await accept('publish', publishPort, '--publish-port') };
   }
 
-  /** A number for a new member, and its share of the messages that earlier ones left. */
+  /** A number for a new member, and the messages of earlier processes that it takes over. */
   function shareOf(number: number): Owner[] {
     return [number, ...former.filter((owner) => owner >= processes && owner % processes === number)];
   }

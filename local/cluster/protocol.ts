@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { FrontName } from '../stage/share.ts';
 import { parkedJobs } from '../sqs/redrive.ts';
 
-/** Tells a process that it is a member. */
+/** Set in the environment of members. */
 export const memberVariable = 'SVC_MEMBER';
 
 const owner = z.int().check(z.gte(0));
@@ -17,7 +17,7 @@ export const toMember = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('start'),
     owner,
-    /** Processes that have ended, whose messages it takes over. */
+    /** Processes that have ended, whose messages the member takes over. */
     adopts: z.array(owner),
     isFirst: z.boolean(),
     peers: hosts,
@@ -26,25 +26,25 @@ export const toMember = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('adopt'),
     owners: z.array(owner),
-    /** Whether one of them was killed. */
+    /** Whether one of these processes was killed. */
     isAfterKill: z.boolean(),
   }),
   z.object({ kind: z.literal('lead') }),
-  /** A member has ended, and may not have told of fires that it planned. */
+  /** A member has ended, and may not have reported all fires that it planned. */
   z.object({ kind: z.literal('readAgain') }),
   z.object({ kind: z.literal('peers'), hosts }),
-  /** `isReplaced`: others go on. */
+  /** `isReplaced`: other members continue. */
   z.object({ kind: z.literal('stop'), isReplaced: z.boolean() }),
   planned,
   z.object({ kind: z.literal('redrive') }),
   z.object({ kind: z.literal('redriven'), jobs: z.array(parkedJobs) }),
-  /** Comes with a connection. */
+  /** Sent together with a connection. */
   z.object({ kind: z.literal('connection'), id: z.number(), front }),
 ]);
 export type ToMember = z.infer<typeof toMember>;
 
 export const toPrimary = z.discriminatedUnion('kind', [
-  /** It listens: messages that come before are lost. */
+  /** Messages that are sent before this one are lost. */
   z.object({ kind: z.literal('listening') }),
   z.object({
     kind: z.literal('ready'),
@@ -54,7 +54,7 @@ export const toPrimary = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('failed'), message: z.string() }),
   z.object({ kind: z.literal('taken'), id: z.number() }),
-  /** It has stopped what one process does for all. */
+  /** The member has stopped the work that one process does for all. */
   z.object({ kind: z.literal('resigned') }),
   planned,
   z.object({ kind: z.literal('redriveAll') }),

@@ -1,10 +1,13 @@
-/** The disk of the data directory: reports a fault once a minute, and when the disk works again. */
+/**
+ * Watches the disk of the data directory. A fault is reported once a minute, and once more when the disk
+ * works again.
+ */
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 type Kind = 'full' | 'readOnly' | 'failing' | 'damaged';
 
-/** Words in the errors of the operating system and of LMDB, by kind of fault. */
+/** Words by which errors of the operating system and of LMDB are recognized, by kind of fault. */
 const signs: Readonly<Record<Kind, RegExp>> = {
   full: /\bENOSPC\b|\bEDQUOT\b|no space left on device/i,
   readOnly: /\bEROFS\b|read-only file system/i,
@@ -42,9 +45,9 @@ function kindOf(text: string): Kind | undefined {
   return signs.failing.test(text) ? 'failing' : undefined;
 }
 
-/** The least room, in bytes: a minute of traffic may need it. */
+/** The least free space, in bytes: enough for a minute of traffic. */
 const leastRoom = 8 * 2 ** 20;
-/** Bytes of a trial write. A smaller one may succeed on a disk that is too full for the store's transactions. */
+/** Written to test the disk. A smaller write may succeed even if transactions fail. */
 const trial = Buffer.alloc(65_536);
 const sayAgainAfterMs = 60_000;
 const lookEveryMs = 2_000;
@@ -64,7 +67,7 @@ export class Disk {
     this.#options = options;
   }
 
-  /** Reports an error. Disk errors are reported as a sentence, at most once a minute. */
+  /** Reports an error. An error of the disk is reported as a sentence, at most once a minute. */
   readonly report = (error: unknown): void => {
     if (!this.failed(textOf(error))) this.#options.report(error);
   };
@@ -78,12 +81,12 @@ export class Disk {
       this.#said = { kind, at };
       this.#options.report(new Error(sentences[kind](this.#options.folder)));
     }
-    // A damaged store does not recover.
+    // A damaged store stays damaged.
     if (kind !== 'damaged') this.#looking ??= setInterval(() => void this.#lookAgain(), lookEveryMs).unref();
     return true;
   }
 
-  /** Finds out why the stage cannot accept anything now; undefined if all is well. */
+  /** Finds out why the stage can accept nothing at the moment. @returns undefined if it can */
   async trouble(): Promise<string | undefined> {
     const { folder } = this.#options;
     if (this.#said?.kind === 'damaged') return sentences.damaged(folder);

@@ -1,6 +1,6 @@
 /**
- * Readiness: `/v2/ready` is 200 while the stage accepts messages. The service's `/v2/health` is 200 once the stage has started
- * and the file `env` is written.
+ * Readiness: `/v2/ready` answers 200 while the stage accepts messages. `/v2/health` answers 200 once the
+ * stage has started and the file `env` is written.
  */
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import { splitUrl } from '../incoming.ts';
@@ -9,7 +9,6 @@ import type { Disk } from './disk.ts';
 
 interface Readiness {
   readonly guard: Guard;
-  /** The order of the states. */
   state: 'starting' | 'started' | 'ending';
 }
 
@@ -18,7 +17,7 @@ export const pausedSentence =
 
 const pausedCode: ErrorCode = 'service_paused';
 
-/** Requests with any method to these paths notify a run. */
+/** Requests to these paths notify runs, with any method. */
 const webhook = /\/workflows\/+hooks\//i;
 
 export function readiness(disk: () => Disk | undefined, isPaused: boolean): Readiness {

@@ -30,7 +30,7 @@ export function writeUnits(table: Table, before: Item | undefined, after: Item |
 
 const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / writeBytes));
 
-/** An entry that is added, deleted or changed is one write. A changed key is two. */
+/** An entry that is added, deleted or changed is one write. If its key changes, it is two. */
 function indexUnits(index: Index, before: Item | undefined, after: Item | undefined): number {
   const [was, is] = [before, after].map((row) => row && entryOf(index, row));
   if (was === undefined || is === undefined) return was?.units ?? is?.units ?? 0;
@@ -45,16 +45,16 @@ function entryOf(index: Index, row: Item) {
   return { key, entry, units: unitsOf(sizeOfItem(entry)) };
 }
 
-/** Whether a call asks for its units, and which. */
+/** The part of a call that says which units to return. */
 interface Asked {
   readonly ReturnConsumedCapacity?: string | undefined;
 }
 
-/** The answer's member with the units of one table. */
+/** The units of one table, as a field of the answer. */
 export const consumed = (asked: Asked, table: string, units: () => Units): object =>
   isAsked(asked) ? { ConsumedCapacity: capacityOf(asked, table, units()) } : {};
 
-/** The answer's member with the units of several tables. */
+/** The units of several tables, as a field of the answer. */
 export const consumedOfEach = (asked: Asked, units: ReadonlyMap<string, Units>): object =>
   isAsked(asked) ? { ConsumedCapacity: [...units].map(([table, its]) => capacityOf(asked, table, its)) } : {};
 

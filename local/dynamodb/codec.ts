@@ -1,4 +1,4 @@
-/** Rows as bytes: JSON in UTF-8, after a byte that says whether the JSON contains bytes as base64. */
+/** Rows as bytes: JSON in UTF-8. The first byte says whether the JSON contains binary values as base64. */
 import type { Item, Value } from './values.ts';
 
 const plain = 0;
@@ -27,17 +27,17 @@ function hasBytes(value: Value): boolean {
   return 'L' in value && value.L.some(hasBytes);
 }
 
-/** Replaces bytes by base64. Values without bytes are not copied. */
+/** Replaces binary values with base64. Values without them are not copied. */
 function itemToText(item: Item): object {
   const copy: Record<string, unknown> = { ...item };
   for (const [name, value] of Object.entries(item)) {
-    // The copy already has the name as its own property, even `__proto__`.
+    // The copy already has this name, so `__proto__` is an ordinary property here.
     if (hasBytes(value)) Object.defineProperty(copy, name, { value: bytesToText(value), enumerable: true });
   }
   return copy;
 }
 
-/** Replaces base64 by bytes, in place: nothing else refers to the value yet. */
+/** Replaces base64 with bytes, in place. Nothing else refers to the value yet. */
 function restoreBytes(value: unknown): void {
   if (!isMap(value)) return;
   const { B, BS, M, L } = value;
@@ -47,7 +47,7 @@ function restoreBytes(value: unknown): void {
   else if (isMap(M)) Object.values(M).forEach(restoreBytes);
 }
 
-/** Replaces bytes by base64. */
+/** Replaces binary values with base64. */
 export function bytesToText(value: unknown): unknown {
   if (value instanceof Uint8Array) {
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
@@ -59,7 +59,9 @@ export function bytesToText(value: unknown): unknown {
 export const membersToText = (map: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   mapped(map, (_name, one) => bytesToText(one));
 
-/** Replaces base64 by bytes under the names of binary types. Nothing else under these names is a string. */
+/**
+ * Replaces base64 with bytes under the names of binary types. Other values under these names are not strings.
+ */
 export function textToBytes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(textToBytes);
   if (!isMap(value)) return value;

@@ -1,4 +1,4 @@
-/** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the previous page's last row. */
+/** Cursors: the `ExclusiveStartKey` of a Query or a Scan is the key of the last row on the previous page. */
 import { AwsError, refused } from '../aws/awsError.ts';
 import type { KeyRange } from './expressions/bind.ts';
 import { entryKey } from './indexes.ts';
@@ -39,7 +39,7 @@ export function behindCursor(
   const key = storeKeyOf(source, item);
   if (keys !== undefined) {
     const { partitionKey } = source.index ?? source.table.keys;
-    // Its sort key is compared as if it were in the Query's partition.
+    // The sort key is compared, even if the cursor is of another partition than the Query.
     const inside = storeKeyOf(source, { ...item, [partitionKey]: keys.partition });
     if (inside.compare(range.from) < 0 || inside.compare(range.to) >= 0) {
       throw refused('The provided starting key does not match the range key predicate');

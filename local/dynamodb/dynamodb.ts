@@ -44,7 +44,7 @@ export async function startDynamodb(store: Store, report: (error: unknown) => vo
   return { ...server, handOver: handOverTo(rows, report), rows };
 }
 
-/** Answers calls of this process. Values have the SDK's form, with bytes as `Uint8Array`s. */
+/** Answers calls of this process. Values are as in the SDK, with bytes as `Uint8Array`s. */
 export const handOverTo = (rows: Rows, report: (error: unknown) => void): HandOver =>
   handedOverBy(
     (name, input) => {

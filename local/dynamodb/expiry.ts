@@ -7,14 +7,13 @@ import type { Rows } from './rows.ts';
 import { allTables, type Table } from './table.ts';
 import type { Item } from './values.ts';
 
-/** Rows that are read in one go, a few milliseconds, before other work gets a turn. */
+/** Rows that are read together, in a few milliseconds, before other work gets a turn. */
 const together = 500;
 
 interface ExpiryOptions {
   readonly rows: Rows;
-  /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Pauses, so that the service can work. `tookMs` is how long reading the last rows took. */
+  /** Pauses between steps, so that the service can work. `tookMs` is the duration of the last step. */
   readonly pause: (tookMs: number) => Promise<void>;
 }
 
@@ -52,7 +51,10 @@ async function deleteExpiredOf(
   return deleted;
 }
 
-/** The keys of expired rows among the first rows of a range. `next` is undefined at the end of the table. */
+/**
+ * Finds the keys of expired rows among the first rows of a range. `next` is undefined at the end of the
+ * table.
+ */
 function someExpired(store: Store, from: Buffer, to: Buffer, isExpired: (row: Item) => boolean) {
   const keys: Buffer[] = [];
   let read = 0;
@@ -69,9 +71,8 @@ function isPast(row: Item, ttl: string, nowMs: number): boolean {
   return until !== undefined && 'N' in until && Number(until.N) < Math.floor(nowMs / 1_000);
 }
 
-/** The pause between two passes. */
 const everyMs = 3_600_000;
-/** Passes use one part in this many of the process's time. */
+/** Expiry uses a tenth of the process's time. */
 const share = 10;
 
 /** Deletes all expired data. @param pause called after each step */

@@ -4,11 +4,11 @@ import { indexKey } from './keys.ts';
 import { checkKeySize, type Index, type Table } from './table.ts';
 import { invalid, typeOf, type Item, type Value } from './values.ts';
 
-/** Where a row's new values come from. The error messages differ. */
+/** How a row gets its values: as a whole item, or by an update. The error messages differ. */
 export type Source = 'item' | 'update';
 
 /**
- * Checks the attributes of a row that are keys of indexes. A row without them is not in the index.
+ * Checks those attributes of a row that are keys of indexes. A row that lacks one is not in the index.
  *
  * @throws AwsError
  */
@@ -48,7 +48,7 @@ const emptied = (): AwsError =>
   );
 
 /**
- * The key of a row's index entry; undefined if the row is not in the index.
+ * The key of a row's entry in an index; undefined if the row is not in the index.
  *
  * @param row the row's key without its table's prefix
  */

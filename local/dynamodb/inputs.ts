@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 
 const wrongType = 'Unexpected value type in payload';
-/** Attribute values are checked elsewhere. */
+/** The attributes in it are checked elsewhere. */
 const anObject = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   wrongType,
@@ -15,7 +15,7 @@ const texts = z.custom<Readonly<Record<string, string>>>(
   wrongType,
 );
 const text = z.optional(z.string());
-/** Error messages list the allowed values in this order. */
+/** In the order in which error messages list them. */
 const returnValues = z.enum(['ALL_NEW', 'UPDATED_OLD', 'ALL_OLD', 'NONE', 'UPDATED_NEW']);
 const returnOld = z.optional(
   returnValues.check(
@@ -81,7 +81,6 @@ export const queryInput = z.object({
 export const scanInput = z.object(pages);
 const emptyRequests =
   "1 validation error detected: Value '{}' at 'requestItems' failed to satisfy constraint: Member must have length greater than or equal to 1";
-/** Requests by table, at least one. */
 const requests = <Request extends z.ZodMiniType>(request: Request) =>
   z.record(z.string(), request).check(z.refine((tables) => Object.keys(tables).length > 0, emptyRequests));
 export const batchGetInput = z.object({
@@ -133,7 +132,7 @@ function memberOf(value: unknown, name: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** The path of a member. A table's requests are members of the map of tables. */
+/** The path of a field. Requests are in a map by table. */
 const placeOf = ([first = '', table, ...others]: readonly PropertyKey[]): string =>
   [lower(first), ...(table === undefined ? [] : [String(table), 'member']), ...others.map(lower)].join('.');
 

@@ -7,14 +7,14 @@ import { numberKey } from './numbers.ts';
 import type { Value } from './values.ts';
 
 /**
- * Bytes of a partition key, and of a row's key in an index. Longer ones are hashed, because the store limits keys to 1,978
- * bytes.
+ * The longest partition key, and the longest key of a row in an index, in bytes. Longer ones are hashed,
+ * because keys in the store have at most 1,978 bytes.
  */
 const longestPartition = 700;
 const longestRow = 200;
 const hashMark = 0xffff;
 
-/** The prefix of all keys of a table or an index. Names never contain the byte 0. */
+/** The prefix of all keys of a table or an index. */
 export const prefixOf = (...names: readonly string[]): Buffer => Buffer.from(`d${names.join('/')}\0`);
 
 export function partitionKey(prefix: Buffer, partition: string): Buffer {
@@ -45,13 +45,15 @@ export function indexKey(prefix: Buffer, partition: string, sort: Value, row: Bu
   return Buffer.concat([partitionKey(prefix, partition), indexSort(sort), name]);
 }
 
-/** A sort key in an index. No key is the prefix of another. */
+/** A sort key in an index, encoded so that no key is the beginning of another. */
 export function indexSort(sort: Value): Buffer {
   if ('N' in sort) return Buffer.from(numberKey(sort.N));
   return Buffer.concat([indexText('S' in sort ? sort.S : ''), zero]);
 }
 
-/** A text in an index. Each byte is increased by one, so that byte 0 can mark the end: UTF-8 has no byte 255. */
+/**
+ * A text in an index. Each byte is increased by one, so that byte 0 can mark the end. UTF-8 has no byte 255.
+ */
 export function indexText(text: string): Buffer {
   const bytes = Buffer.from(text);
   for (const [at, byte] of bytes.entries()) bytes[at] = byte + 1;

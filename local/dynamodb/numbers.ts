@@ -1,16 +1,16 @@
 /**
- * DynamoDB's numbers: decimals with up to 38 significant digits, in a canonical form without exponent and superfluous zeros, so
- * that equal numbers are equal texts.
+ * DynamoDB's numbers: decimals with up to 38 significant digits. They are written in a canonical form,
+ * without exponent and needless zeros, so that equal numbers are equal texts.
  */
 import { Big } from 'big.js';
 import { refused } from '../aws/awsError.ts';
 
 const maxDigits = 38;
-/** The exponents of the largest and the smallest magnitude: 9.99…E+125 and 1E-130. */
+/** The largest and the smallest number: 9.99…E+125 and 1E-130. */
 const maxExponent = 125;
 const minExponent = -130;
 
-/** Decimals with up to this many characters are exact as doubles, and so are sums of two such integers. */
+/** Decimals with at most this many characters are exact as doubles. So are sums of two such integers. */
 const exactLength = 15;
 
 /** @throws AwsError if the text is not a number that DynamoDB can store */
@@ -18,7 +18,7 @@ export function canonicalNumber(text: string): string {
   return isPlainInteger(text) ? text : canonical(parsed(text));
 }
 
-/** Whether a text is a short canonical integer, as most numbers are. */
+/** Whether a text is a short integer in canonical form, as most numbers are. */
 function isPlainInteger(text: string): boolean {
   const { length } = text;
   if (length === 0 || length > exactLength) return false;
@@ -79,8 +79,9 @@ export function compareNumbers(a: string, b: string): number {
 }
 
 /**
- * Encodes a canonical number as bytes that sort like numbers and are never a prefix of each other: the sign, the exponent, two
- * digits per byte, and an end. For negative numbers, all bytes after the sign are inverted.
+ * Encodes a canonical number as bytes that sort like numbers. No encoded number is the beginning of another.
+ * It has the sign, the exponent, two digits per byte, and an end. For negative numbers, all bytes after the
+ * sign are inverted.
  */
 export function numberKey(text: string): Uint8Array {
   const { c: digits, e: exponent, s: sign } = new Big(text);

@@ -7,7 +7,7 @@ import type { Item } from './values.ts';
 const lanes: TableName = 'lanes';
 const usage: TableName = 'usage';
 
-/** Forgets the starts of jobs that ended with the stage: they have not killed their workers. */
+/** Removes the starts of jobs that ended with the stage, because these jobs did not kill their workers. */
 export async function forgetStarts(rows: Rows): Promise<void> {
   const table = tableNamed(usage);
   const started = [...rows.range(table.prefix, behindAll(table.prefix))].filter(
@@ -16,7 +16,10 @@ export async function forgetStarts(rows: Rows): Promise<void> {
   await Promise.all(started.map((row) => rows.change(table, keyOf(table, row), () => undefined)));
 }
 
-/** Ends the slots that killed processes hold in lanes. Slots of attempts stay, because their jobs are delivered again. */
+/**
+ * Frees the slots that killed processes hold in lanes. Slots of attempts stay, because their jobs are
+ * redelivered.
+ */
 export async function endProcessLeases(rows: Rows): Promise<void> {
   const table = tableNamed(lanes);
   const held: Item[] = [];

@@ -18,7 +18,10 @@ const pageBytes = 1_048_576;
 /** Bytes of the answer to a `BatchGetItem`: 16 MB. */
 const batchBytes = 16 * 1_048_576;
 const mostGets = 100;
-/** Rows after which others may work: pages of a long list would otherwise follow one another without a pause. */
+/**
+ * After this many rows, other requests get a turn. Otherwise the pages of a long list would follow without a
+ * pause.
+ */
 const longPage = 50;
 
 export function getItem(rows: Rows, input: z.infer<typeof getInput>): object {
@@ -73,7 +76,7 @@ export function batchGetItem(rows: Rows, input: z.infer<typeof batchGetInput>): 
   };
 }
 
-/** Checks that `Select` and the projection agree. @throws AwsError */
+/** Checks that `Select` matches the projection. @throws AwsError */
 function checkSelect({ Select, ProjectionExpression, IndexName }: Page): void {
   if (Select === 'ALL_PROJECTED_ATTRIBUTES' && IndexName === undefined) {
     throw refused('ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName');
@@ -127,7 +130,7 @@ function rangeOf({ prefix, index }: Source, { partition, sort }: KeyRange): Rang
   const beginning = partitionKey(prefix, textOf(partition));
   const all = { from: beginning, to: behindAll(beginning) };
   if (sort === undefined) return all;
-  /** The prefix of the keys with a sort key. In a table it is the whole key. */
+  /** How all keys with this sort key begin. In a table, this is the whole key. */
   const at = (value: Value): Buffer =>
     Buffer.concat([beginning, index === undefined ? Buffer.from(textOf(value)) : indexSort(value)]);
   const behind = (value: Value): Buffer => (index === undefined ? next(at(value)) : behindAll(at(value)));
@@ -201,7 +204,7 @@ function* rowsOf(rows: Rows, { table, index }: Source, from: Buffer, to: Buffer,
   }
   for (const { value } of rows.store.range({ from, to, isReverse })) {
     const row = rows.read(Buffer.concat([table.prefix, value]));
-    // The row may have left the index since its entry was read.
+    // The row may have left the index after its entry was read.
     if (row?.[index.partitionKey] !== undefined && row[index.sortKey] !== undefined)
       yield projected(index, row);
   }

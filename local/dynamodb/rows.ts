@@ -1,11 +1,17 @@
-/** The rows of all tables. A change is decided in its transaction, and builds on all earlier ones. A read sees what is on the disk. */
+/**
+ * The rows of all tables. A change is decided inside its transaction, and sees all earlier changes. A read
+ * sees what is on the disk.
+ */
 import type { Store, Write } from '../store/store.ts';
 import { decode, encode } from './codec.ts';
 import { entryKey } from './indexes.ts';
 import type { Table } from './table.ts';
 import type { Item } from './values.ts';
 
-/** The number of rows that are kept as objects, and the most bytes of each: most rows are read soon after they are written. */
+/**
+ * How many rows are kept as objects, and the most bytes of each. Most rows are read soon after they are
+ * written.
+ */
 const mostRecent = 8_000;
 const largestRecent = 4_096;
 
@@ -21,7 +27,7 @@ interface Changed {
 
 export class Rows {
   readonly store: Store;
-  /** Each is used only as long as the store has the same bytes. */
+  /** An object is used only if the store still has the same bytes. */
   readonly #recent = new Map<string, Recent>();
 
   constructor(store: Store) {
@@ -43,16 +49,16 @@ export class Rows {
   }
 
   /**
-   * Writes or deletes a row. Resolves when that is on the disk.
+   * Writes or deletes a row. Resolves when the change is on the disk.
    *
-   * @param after makes the row of the one before; undefined deletes it
+   * @param after returns the new row for the old one; undefined to delete it
    * @throws Error of `after`
    */
   change(table: Table, key: Buffer, after: (before: Item | undefined) => Item | undefined): Promise<Changed> {
     return this.store.change((write) => this.changeIn(write, table, key, after));
   }
 
-  /** Does so in a transaction that has begun. */
+  /** Like {@link change}, as part of a transaction. */
   changeIn(
     write: Write,
     table: Table,

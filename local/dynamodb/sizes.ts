@@ -1,7 +1,7 @@
 /** Sizes of items in bytes, from "DynamoDB item sizes and formats". */
 import { attributeOf, type Item, type Value } from './values.ts';
 
-/** The overhead of a list or map, and of each of its elements. */
+/** The additional bytes of a list or map, and of each of its elements. */
 const ofCollection = 3;
 const ofElement = 1;
 
@@ -27,8 +27,8 @@ function sizeOfValue(value: Value): number {
 }
 
 /**
- * The size of a canonical number: a byte for each pair of digits, counted from an even power of ten; one more; and another for
- * a negative sign. Zero has one byte.
+ * The size of a number: a byte for each pair of digits (pairs begin at even powers of ten), one more, and
+ * another for a negative sign. Zero takes one byte.
  */
 function sizeOfNumber(number: string): number {
   const isNegative = number.charCodeAt(0) === minus;

@@ -11,7 +11,7 @@ export interface Index {
   readonly sortKey: string;
   readonly partitionType: 'S';
   readonly sortType: 'S' | 'N';
-  /** The attributes of its entries; undefined for all. */
+  /** The attributes of index entries; undefined for all. */
   readonly attributes: ReadonlySet<string> | undefined;
 }
 
@@ -56,7 +56,7 @@ function tableOf(name: string, { partitionKey, sortKey, indexes, ttl }: TableSha
   };
 }
 
-/** Bytes, from "Partition keys and sort keys" in DynamoDB's quotas. */
+/** The limits in bytes, from "Partition keys and sort keys" in DynamoDB's quotas. */
 const longestPartitionKey = 2_048;
 const longestSortKey = 1_024;
 
@@ -92,7 +92,7 @@ export function checkedKey(table: Table, input: unknown): { readonly key: Item; 
   return { key, storeKey: storeKey(table, key) };
 }
 
-/** Checks the types of those key attributes that are present. @throws AwsError as for a client's key */
+/** Checks the types of a row's key attributes. Some may be missing. @throws AwsError as for a client's key */
 export function checkKeyTypes({ keyNames }: Table, row: Item): void {
   for (const name of keyNames) {
     const value = row[name];
@@ -122,7 +122,6 @@ function keyText(row: Item, name: string): string {
   );
 }
 
-/** @throws AwsError */
 export function checkKeySize(text: string, part: 'partition' | 'sort'): void {
   const size = Buffer.byteLength(text);
   if (part === 'partition' && size > longestPartitionKey) {

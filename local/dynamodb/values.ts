@@ -20,7 +20,7 @@ export type Item = Readonly<Record<string, Value>>;
 type KeysOf<Type> = Type extends unknown ? keyof Type : never;
 export type TypeName = KeysOf<Value>;
 
-/** The types of values, most frequent first, because they are tried in this order. */
+/** The types of values. They are tried in this order, so frequent ones are first. */
 const names = ['S', 'N', 'BOOL', 'M', 'L', 'B', 'SS', 'NS', 'BS', 'NULL'] as const;
 const known: ReadonlySet<string> = new Set(names);
 
@@ -35,7 +35,7 @@ export const invalid = (message: string): AwsError =>
 export const attributeOf = (item: Item, name: string): Value | undefined =>
   Object.hasOwn(item, name) ? item[name] : undefined;
 
-/** Adds an attribute to an item that is being built. */
+/** Adds an attribute to an item that is being built, even one named `__proto__`. */
 export function setAttribute(item: Record<string, Value>, name: string, value: Value): void {
   if (name === '__proto__') {
     Object.defineProperty(item, name, { value, enumerable: true, writable: true, configurable: true });
@@ -83,10 +83,8 @@ function checkedMap(input: unknown, depth: number): Item {
   return input;
 }
 
-/** Tells the compiler that all values of a map are checked. */
-function holdsChecked(_map: Readonly<Record<string, unknown>>): asserts _map is Item {
-  // The caller has checked them.
-}
+/** Tells the compiler that the caller has checked all values of a map. */
+function holdsChecked(_map: Readonly<Record<string, unknown>>): asserts _map is Item {}
 
 /** @param depth the number of enclosing lists and maps */
 function checkedAt(input: unknown, depth: number): Value {
@@ -126,7 +124,7 @@ const isCheckedMap = (input: Input, map: Item): input is { M: Item } => input['M
 const wrongMember = (type: string): AwsError =>
   new AwsError('SerializationException', `Unexpected value type of ${type} in payload`);
 
-/** Checks by type. Each returns the value as it is stored. */
+/** Checks for each type. They return the value as it is stored. */
 const checks: Readonly<Record<TypeName, (input: Input, depth: number) => Value>> = {
   S: (input) => {
     if (isText(input)) return input;
@@ -215,12 +213,13 @@ function checkBytes(members: readonly Uint8Array[]): void {
 const javaBytes = ({ length }: Uint8Array): string =>
   `java.nio.HeapByteBuffer[pos=0 lim=${length} cap=${length}]`;
 
-/** Makes texts that are equal if the bytes are equal. */
+/** Converts bytes to texts. Only equal bytes have equal texts. */
 export const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 
 /**
- * Compares two keys of one type: texts by their UTF-8 bytes, numbers, or bytes. Undefined for other types, which have no order.
+ * Compares two keys of one type: texts (by their UTF-8 bytes), numbers, or bytes. Undefined for other types,
+ * which have no order.
  */
 export function compareValues(a: Value, b: Value): number | undefined {
   if ('S' in a) return 'S' in b ? Buffer.compare(Buffer.from(a.S), Buffer.from(b.S)) : undefined;
@@ -229,7 +228,7 @@ export function compareValues(a: Value, b: Value): number | undefined {
   return undefined;
 }
 
-/** Whether two values have the same type and content. Sets are unordered. */
+/** Whether two values have the same type and content. The order in sets does not matter. */
 export function areEqual(a: Value, b: Value): boolean {
   if ('S' in a) return 'S' in b && a.S === b.S;
   if ('N' in a) return 'N' in b && a.N === b.N;

@@ -1,4 +1,4 @@
-/** Writes rows. Each write builds on all earlier ones, and is answered when it is on the disk. */
+/** Writes rows. Each write sees all earlier ones, and is answered when it is on the disk. */
 import type * as z from 'zod/mini';
 import { AwsError, refused } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, isAsked, writeUnits, type Units } from './capacity.ts';
@@ -51,7 +51,7 @@ export async function putItem(rows: Rows, input: z.infer<typeof putInput>): Prom
   );
 }
 
-/** The key of a new row. @throws AwsError if DynamoDB would refuse the row */
+/** Makes the key of a new row. @throws AwsError if DynamoDB would refuse the row */
 function keyOfNew(table: Table, item: Item): Buffer {
   checkSize(item, 'Item size has exceeded the maximum allowed size');
   const key = keyOf(table, item);
@@ -117,12 +117,11 @@ export async function batchWriteItem(rows: Rows, input: z.infer<typeof batchWrit
   };
 }
 
-/** @throws AwsError */
 function checkSize(item: Item, refusal: string): void {
   if (sizeOfItem(item) > largestItem) throw refused(refusal);
 }
 
-/** @returns the attributes for a write's answer, if it asked for some */
+/** @returns the attributes that a write was asked to return */
 function returned(
   asked: string | undefined,
   before: Item | undefined,

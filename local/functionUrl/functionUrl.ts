@@ -1,4 +1,4 @@
-/** The stand-in for a Lambda function URL: every request goes to one function, without a check. */
+/** The stand-in for a Lambda function URL. All requests go to one function, without a check. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerJson } from '../http.ts';
 import { startFront, type Door, type Front, type FrontOptions } from '../gateway/front.ts';
@@ -44,7 +44,7 @@ async function answer(
   });
 }
 
-/** Answers as Lambda does if a function fails. Functions cannot change this answer. */
+/** Answers as Lambda does if a function fails. */
 function answerBadGateway(response: ServerResponse): void {
   response.writeHead(502, { 'Content-Type': 'text/plain' }).end('Internal Server Error');
 }

@@ -1,4 +1,4 @@
-/** Makes the events of a function URL (payload format 2.0), and sends a handler's result. */
+/** Makes the events of a function URL (payload format 2.0), and sends the handler's result. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -11,7 +11,6 @@ interface UrlRequest {
   readonly origin: Origin;
   readonly body: Buffer;
   readonly requestId: string;
-  /** Epoch milliseconds. */
   readonly receivedAt: number;
 }
 
@@ -34,7 +33,7 @@ export function toUrlEvent({
     version: '2.0',
     routeKey: '$default',
     rawPath: path,
-    // As seen on AWS, the query stays encoded, but a plus becomes a space.
+    // The query stays encoded, but a plus becomes a space, as observed on AWS.
     rawQueryString: query.replaceAll('+', ' '),
     ...(cookies !== undefined && { cookies: cookies.split('; ') }),
     headers: Object.fromEntries(headers),
@@ -61,7 +60,7 @@ export function toUrlEvent({
   };
 }
 
-/** Lower-case names. Several values are joined by commas, cookies by semicolons. */
+/** Headers by lower-case name. Several values are joined with commas, cookies with semicolons. */
 function joinedHeaders(request: IncomingMessage, origin: Origin): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const [spelling, value] of passedHeaders(request, origin)) {
@@ -73,7 +72,7 @@ function joinedHeaders(request: IncomingMessage, origin: Origin): ReadonlyMap<st
   return headers;
 }
 
-/** Types whose bodies Lambda passes as UTF-8 text. All others are binary. */
+/** Lambda passes bodies of these types as UTF-8 text, and all others as base64. */
 const textTypes = /^(text\/.*|application\/(json|xml|javascript))$/;
 
 function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent, 'body' | 'isBase64Encoded'> {
@@ -85,7 +84,7 @@ function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent,
     : { body: body.toString('base64'), isBase64Encoded: true };
 }
 
-/** Only these fields are allowed: a function URL would ignore others, such as `multiValueHeaders`. */
+/** No other fields, because a function URL would ignore them, such as `multiValueHeaders`. */
 const urlResult = z.strictObject({
   statusCode: z.int().check(z.gte(100), z.lte(599)),
   headers: z.optional(z.record(z.string(), z.string())),
@@ -96,7 +95,7 @@ const urlResult = z.strictObject({
 /**
  * Sends a handler's result.
  *
- * @throws Error if it has another form. AWS would answer 200 with the result itself, which no handler intends.
+ * @throws Error if it is not a result. AWS would answer 200 with the value itself, which no handler means
  */
 export function applyUrlResult(response: ServerResponse, returned: unknown): void {
   const parsed = urlResult.safeParse(returned);

@@ -1,4 +1,4 @@
-/** The server in front of functions, with limits of its connections, because clients open them without a token. */
+/** The server in front of functions. It limits connections, because opening one requires no token. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -24,25 +24,24 @@ import { mostReadBytes, refuseUnreadable } from './unreadable.ts';
 export interface Front {
   readonly port: number;
   readonly url: string;
-  /** Takes a connection that another process has accepted. */
   readonly take: (socket: Socket) => void;
-  /** Lets clients use other processes. Resolves when all connections have ended. */
+  /** Makes clients use other processes. Resolves when all connections have ended. */
   readonly turnAway: () => Promise<void>;
-  /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
+  /** Stops accepting requests. Resolves when the accepted ones are answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
 export interface FrontOptions {
   readonly port: number;
-  /** Whether another process accepts the connections, and passes them on. */
+  /** Whether another process accepts connections and passes them on. */
   readonly isFed?: boolean | undefined;
-  /** Resolves when the functions are loaded. Earlier requests wait for it. */
+  /** Resolves when the functions are loaded. Requests that arrive earlier wait for this. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
   readonly guard?: Guard | undefined;
   /** Default: only the loopback address. */
   readonly network?: Network | undefined;
-  /** Finds the account that large bodies count for. Default: one account for all. */
+  /** Finds the account whose memory a large body uses. Default: one account for all. */
   readonly accountOf?: AccountOf | undefined;
   readonly bounds?: ConnectionBounds & Omit<IntakeBounds, 'largest'>;
 }
@@ -54,7 +53,7 @@ interface Answers {
   /** Bytes of the largest body. */
   readonly largest: number;
   readonly answer: (request: IncomingMessage, response: ServerResponse, door: Door) => Promise<void>;
-  /** Answers for a function that failed. */
+  /** Answers when a function has failed. */
   readonly fail: (response: ServerResponse) => void;
 }
 
@@ -82,7 +81,8 @@ export async function startFront(options: FrontOptions, answers: Answers): Promi
       });
     }),
     port,
-    // More than the gateway's limit, so that the gateway answers instead of Node. Lambda's is not documented.
+    // More than the gateway's limit, so that the gateway refuses larger heads, not Node. Lambda's limit is
+    // not documented.
     { ...timeBounds, maxHeaderSize: mostReadBytes },
     answers.flag,
     network,
@@ -115,26 +115,27 @@ export const tooLateToAnswer =
   'The service did not answer in time. The request may still take effect; send it again if that does no harm.';
 
 /**
- * Answers for a function that reached its time limit. On AWS a function hangs then, and the answer is 502; on one machine, all
- * functions share the cores and have too much to do.
+ * Answers when a function took too long. On AWS a function hangs then, and the answer is 502. On one machine,
+ * all functions share the cores and have too much to do.
  */
 function answerTooBusy(response: ServerResponse): void {
   refuse(response, 503, 'service_timeout', tooLateToAnswer, { 'retry-after': '1' });
 }
 
 interface ConnectionBounds {
-  /** Connections at once. Each takes a file descriptor, and a process has some thousands. */
+  /** The most connections. Each takes a file descriptor, and a process has some thousands. */
   readonly most?: number;
   /**
-   * Connections at once from one address. This machine and trusted proxies are exempt, because many clients may be behind them.
+   * The most connections from one address. This machine and trusted proxies may have more, because many
+   * clients may be behind them.
    */
   readonly mostFromOne?: number;
 }
 
-/** Idle connections are closed after this time. Clients keep theirs for a shorter time, and no request takes longer. */
+/** Idle connections are closed after this time. Clients close theirs earlier, and no request takes longer. */
 const idleMs = 75 * secondMs;
 
-/** The time for a request's head, from its first byte. */
+/** How long a request's head may take from its first byte. */
 const headMs = 20 * secondMs;
 
 const timeBounds: ServerOptions = {
@@ -144,9 +145,9 @@ const timeBounds: ServerOptions = {
 };
 
 /**
- * Enforces the limits. Connections beyond them are closed at once.
+ * Enforces the limits. Connections above them are closed at once.
  *
- * @param isExempt whether an address may have any number
+ * @param isExempt whether an address may have any number of connections
  */
 export function boundConnections(
   server: Server,

@@ -1,4 +1,4 @@
-/** The stand-in for API Gateway: a REST API whose routes are Lambda proxies with binary bodies. */
+/** The stand-in for API Gateway: a REST API with Lambda proxy integrations and binary bodies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { splitUrl } from '../incoming.ts';
@@ -13,11 +13,11 @@ import { headTooLarge, maxHeadBytes } from './unreadable.ts';
 export interface GatewayOptions extends FrontOptions {
   readonly routes: readonly GatewayRoute[];
   readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
-  /** The time for a function. Default: 29 s, API Gateway's "Integration timeout" for a REST API. */
+  /** The time limit of functions. Default: 29 s, API Gateway's "Integration timeout" for a REST API. */
   readonly timeoutMs?: number;
 }
 
-/** The deployed gateway's answer if a function fails. */
+/** The answer if a function fails, as deployed. */
 const couldNotAnswer =
   'The service could not answer this request, which may still have taken effect. Send it again if that does no harm.';
 
@@ -42,20 +42,20 @@ interface Proxy extends Door {
   readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
   readonly ready: Promise<void>;
   readonly timeoutMs: number;
-  /** The path before the API's. A proxy may keep it or strip it. */
+  /** The path before the API's own. Proxies may keep or remove it. */
   readonly basePath: string;
 }
 
 const nothingAt = (path: string): string =>
   `There is nothing at ${path}. For a publish, a non-empty destination must be provided.`;
 
-/** Answers a request. Decisions that need only the head are made before the body is read. */
+/** Answers a request. If the head is enough to refuse it, the body is not read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
   const { path: requested, query } = splitUrl(request.url ?? '/');
   const own = withoutBase(requested, proxy.basePath);
   const routed = proxy.find(own);
-  // A custom domain of API Gateway passes on the base path too.
+  // A custom domain of API Gateway also passes on the base path.
   const path = proxy.basePath + own;
   if (headBytes(request) > maxHeadBytes) refuse(response, 431, 'head_too_large', headTooLarge);
   else if (routed === undefined) refuse(response, 404, 'path_not_found', nothingAt(path));
@@ -86,7 +86,7 @@ interface Invoked extends Proxy, Routed {
 async function invoke(request: IncomingMessage, response: ServerResponse, invoked: Invoked): Promise<void> {
   const { route, originOf, functions, timeoutMs, ...read } = invoked;
   const event = toProxyEvent({ ...read, request, origin: originOf(request), resource: route.path });
-  // The event has the body as base64, so in practice this limits bodies.
+  // The event contains the body as base64, so this limit is mainly about bodies.
   if (read.body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
     refuse(
       response,

@@ -1,8 +1,8 @@
 /**
- * Reads the bodies of requests within limits of memory and time, because a single process buffers all of them.
+ * Reads the bodies of requests within limits of memory and time, because a single process holds all of them.
  *
- * A body of up to 64 KB is read at once. A larger one is read only if its token is valid or the route needs none. It counts
- * against the budget of its account, or of all unknown senders.
+ * A body of up to 64 KB is always read. A larger one is read only if its token is valid or the route needs
+ * none. It uses the budget of its account, or that of all unknown senders.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
@@ -18,15 +18,14 @@ const kilobyte = 1_024;
 const megabyte = 1_024 * kilobyte;
 
 export interface IntakeBounds {
-  /** Bytes of the largest body. */
   readonly largest: number;
-  /** Bytes of a body that is read before its sender is known. */
+  /** The largest body that is read before its sender is known, in bytes. */
   readonly small?: number;
-  /** Bytes of larger bodies in memory at once: in total, per account, and for all unknown senders. */
+  /** The most bytes of larger bodies in memory: in total, for one account, and for all unknown senders. */
   readonly total?: number;
   readonly perAccount?: number;
   readonly perStrangers?: number;
-  /** A body is given up if it brings fewer bytes than this in a period. */
+  /** If fewer bytes arrive in a period, the body is given up. */
   readonly leastBytes?: number;
   readonly periodMs?: number;
 }
@@ -35,13 +34,14 @@ export interface IntakeBounds {
  * A body, or why it was not read.
  *
  * - `tooLarge`: it exceeds the largest size.
- * - `unknownSender`: it is large, and its token is invalid. The function gets the request without it, and answers so.
+ * - `unknownSender`: it is large, and its token is invalid. The function gets the request without a body, and
+ * refuses it.
  * - `busy`: other bodies use the whole budget.
  * - `tooSlow`: it arrived too slowly.
  */
 export type Taken = Buffer | 'tooLarge' | 'unknownSender' | 'busy' | 'tooSlow';
 
-/** Answers for bodies that were not read, without calling a function. */
+/** Answers for bodies that were not read. No function is called. */
 const notTaken = {
   tooSlow: {
     status: 408,
@@ -63,7 +63,7 @@ export function refuseUntaken(response: ServerResponse, taken: keyof typeof notT
   answerJson(response, status, 'application/json', body, headers);
 }
 
-/** The budget of senders without a valid token. No account has this id. */
+/** The name of the budget of unknown senders. No account has this id. */
 const strangers = '';
 
 export class Intake {
@@ -86,7 +86,7 @@ export class Intake {
   }
 
   /**
-   * Reads a request's body, which counts against the budget until `use` has ended.
+   * Reads a request's body. It uses the budget until `use` has ended.
    *
    * @throws if the connection closes too early, or the account cannot be read
    */
@@ -107,7 +107,7 @@ export class Intake {
     }
   }
 
-  /** Finds whose budget a body counts against; undefined if the body is refused. */
+  /** Finds the account whose budget a body uses; undefined if the body is refused. */
   async #ownerOf(request: IncomingMessage): Promise<string | undefined> {
     const { path, query } = splitUrl(request.url ?? '/');
     const { route } = findRoute(request.method ?? 'GET', path);
@@ -145,7 +145,7 @@ export class Intake {
     };
   }
 
-  /** Reads a body. If it is refused, its remaining bytes are dropped. */
+  /** Reads a body. After a refusal, the remaining bytes are dropped. */
   #read(request: IncomingMessage, budget: Budget | undefined): Promise<Taken> {
     const { largest, leastBytes, periodMs } = this.#bounds;
     const chunks: Buffer[] = [];
@@ -161,7 +161,7 @@ export class Intake {
         if (size - sizeBefore < leastBytes) end('tooSlow');
         sizeBefore = size;
       }, periodMs);
-      // Iterating over the stream would take more CPU.
+      // Takes less CPU than iterating over the stream.
       const onData = (chunk: Buffer): void => {
         size += chunk.length;
         if (size > largest) end('tooLarge');
@@ -185,7 +185,7 @@ export class Intake {
 }
 
 interface Budget {
-  /** @returns false if there is no room */
+  /** @returns false if the budget does not suffice */
   readonly take: (bytes: number) => boolean;
   readonly release: () => void;
 }

@@ -1,4 +1,6 @@
-/** The Lambda proxy integration of a REST API: makes an event of a request, and sends a handler's result. */
+/**
+ * The Lambda proxy integration of a REST API: makes an event from a request, and sends the handler's result.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -12,7 +14,6 @@ const stage = 'local';
 interface ProxyRequest {
   readonly request: IncomingMessage;
   readonly origin: Origin;
-  /** The raw path, without the query. */
   readonly path: string;
   /** The raw query, without its question mark. */
   readonly query: string;
@@ -20,7 +21,6 @@ interface ProxyRequest {
   readonly resource: string;
   readonly pathParameters: Record<string, string> | null;
   readonly requestId: string;
-  /** Epoch milliseconds. */
   readonly receivedAt: number;
 }
 
@@ -77,7 +77,7 @@ function requestContextOf({
       userAgent: request.headers['user-agent'] ?? null,
       userArn: null,
     },
-    // A custom domain passes paths without the API's stage.
+    // Behind a custom domain, the path has no stage.
     path,
     protocol: `HTTP/${request.httpVersion}`,
     requestId,
@@ -89,7 +89,10 @@ function requestContextOf({
   };
 }
 
-/** All headers and values, including those that AWS adds. A name has the spelling of its first occurrence. */
+/**
+ * All headers and values, including those that AWS adds. A repeated name is spelled like its first
+ * occurrence.
+ */
 function headersOf(request: IncomingMessage, origin: Origin): Record<string, string[]> {
   const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
   for (const [spelling, value] of passedHeaders(request, origin)) {

@@ -9,7 +9,7 @@ export interface Routed {
 
 export type Router = (path: string) => Routed | undefined;
 
-/** The order of resources by segment, most specific first. */
+/** Ranks of segments: a resource is more specific if its first different segment has a lower rank. */
 const ranks = { literal: 0, parameter: 1, rest: 2 } as const;
 
 interface Segment {
@@ -23,7 +23,7 @@ export function createRouter(routes: readonly GatewayRoute[]): Router {
     .sort((a, b) => bySpecificity(a.segments, b.segments));
 
   return (path) => {
-    // AWS ignores slashes at the end, and counts several in a row as one. The function gets the original path.
+    // AWS ignores empty segments. The function gets the original path.
     const texts = path.split('/').filter((text) => text !== '');
     for (const { segments, route } of resources) {
       const pathParameters = match(segments, texts);

@@ -1,4 +1,4 @@
-/** Limits of a request's head, and answers to bytes that Node cannot parse. */
+/** Limits of a request's head, and answers to requests that Node cannot parse. */
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 
@@ -6,7 +6,10 @@ import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 export const maxHeadBytes = 10_240;
 export const headTooLarge = `The request line and headers together exceed ${maxHeadBytes} bytes.`;
 
-/** Bytes of a head that Node reads: above the gateway's limit, so that the gateway answers instead of Node. */
+/**
+ * The largest head that Node reads, in bytes. It is above the gateway's limit, so that the gateway refuses
+ * larger heads, not Node.
+ */
 export const mostReadBytes = 65_536;
 
 const answers = {
@@ -22,7 +25,10 @@ const answers = {
   },
 } as const satisfies Record<string, { status: string; code: ErrorCode; error: string }>;
 
-/** Answers a head that is too large for Node, or bytes that are not HTTP, such as a path with a bare `ü`. */
+/**
+ * Answers a request whose head is too large for Node, or that is not HTTP, such as a path with an unencoded
+ * `ü`.
+ */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();

@@ -1,7 +1,10 @@
 import { setVariables } from './environment.ts';
 import { loadFunction, type FunctionOptions, type LambdaFunction } from './lambda.ts';
 
-/** Makes the console's function. The console is built at its first request, because most stages don't need it. */
+/**
+ * Makes the console's function. The console is built when it is first requested, because most stages do not
+ * need it.
+ */
 export function consoleFunction(options: FunctionOptions): LambdaFunction {
   let loading: Promise<LambdaFunction> | undefined;
   return {

@@ -7,11 +7,12 @@ export type Environment = Readonly<Record<string, string>>;
 const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 
 /**
- * The developer's own SQS endpoint for destinations, if given. It is read before the stage sets the variable to its own queues.
+ * The developer's own SQS endpoint for destinations, if set. It is read before the stage overwrites the
+ * variable.
  */
 export const developersSqs = process.env['AWS_ENDPOINT_URL_SQS'] ?? '';
 
-/** The developer's AWS settings, which would direct clients away from the stand-ins. */
+/** AWS settings of the developer, which would make clients call other services than the stand-ins. */
 const cleared = [
   'AWS_PROFILE',
   'AWS_SESSION_TOKEN',
@@ -19,7 +20,7 @@ const cleared = [
   'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS',
 ];
 
-/** Variables of every function. The developer's settings for log and metrics have priority. */
+/** Variables of all functions. The developer's own settings for logs and metrics take precedence. */
 const common = (): Environment => ({
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
@@ -28,16 +29,18 @@ const common = (): Environment => ({
   AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   POWERTOOLS_SERVICE_NAME: 'svc',
   POWERTOOLS_METRICS_NAMESPACE: 'Svc',
-  // Metrics are lines in the log, and nothing collects them here.
+  // Nothing collects metrics here.
   POWERTOOLS_METRICS_DISABLED: process.env['POWERTOOLS_METRICS_DISABLED'] ?? 'true',
   POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'WARN',
 });
 
-/** Removes the developer's AWS settings from this process. Call it before the first AWS client is made. */
+/**
+ * Removes the developer's AWS settings from this process. Must be called before the first AWS client is made.
+ */
 export function isolate(): void {
   for (const name of cleared) Reflect.deleteProperty(process.env, name);
   setVariables(common());
-  // The stand-ins share the process with their clients, so both are slow on a busy machine.
+  // On a busy machine calls are slow, because stand-ins and clients share the process.
   process.env['CLIENT_PATIENCE'] ??= '20';
 }
 

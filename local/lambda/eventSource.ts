@@ -1,6 +1,6 @@
 /**
- * The stand-in for Lambda's SQS event source mapping: long polls, batches, limited concurrency, and partial batch failures. It
- * calls the queues directly, because HTTP would cost as much CPU as a handler.
+ * The stand-in for Lambda's SQS event source mapping: long polls, batches, limited concurrency, and partial
+ * batch failures. It calls queues directly, because HTTP would cost as much CPU as a handler.
  */
 import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -15,8 +15,8 @@ import type { LambdaFunction } from './lambda.ts';
 
 export interface EventSource {
   /**
-   * Stops polling. Resolves when the invocations in flight have ended, or `signal` aborts. Messages of later results stay in
-   * the queue, which may be closed by then.
+   * Stops polling. Resolves when the invocations in flight have ended, or `signal` aborts. If an invocation
+   * ends later, its messages stay in the queue, which may be closed by then.
    */
   stop(signal: AbortSignal): Promise<void>;
 }
@@ -30,10 +30,13 @@ export interface EventSourceOptions {
   readonly batchSize?: number;
   /** The most concurrent invocations, 2 to 1,000. Default: 1,000. */
   readonly maximumConcurrency?: number | undefined;
-  /** Replaces `maximumConcurrency` if the machine may exceed Lambda's limit of 1,000. */
+  /** Replaces `maximumConcurrency`, without Lambda's limit of 1,000. */
   readonly mostAtOnce?: number | undefined;
   readonly report: (error: unknown) => void;
-  /** Called with the ids of messages that an invocation did not finish. They become visible again after their timeout. */
+  /**
+   * Gets the ids of messages that an invocation did not finish. They become visible again after their
+   * timeout.
+   */
   readonly onLeft?: (messageIds: readonly string[]) => void;
 }
 
@@ -78,7 +81,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
       try {
         const messages = await receive(options, stopping.signal);
         if (messages.length > 0) start(messages);
-        // Other work, such as requests to the gateway, goes first.
+        // Lets other work, such as requests to the gateway, go first.
         await setImmediate();
         if (invocations.size >= mostAtOnce) await oneEnds();
       } catch (error) {
@@ -131,8 +134,8 @@ async function handle(
 }
 
 /**
- * The ids of failed messages. By Lambda's rules, no answer or an empty list is success. An unreadable answer or an unknown id
- * fails the whole batch.
+ * The ids of failed messages. As in Lambda, no answer or an empty list means success; an invalid answer or an
+ * unknown id fails the whole batch.
  */
 function failuresIn(returned: unknown, messages: readonly Received[]): ReadonlySet<string> {
   const parsed = batchResponse.safeParse(returned);
@@ -152,7 +155,6 @@ function toRecord({ queue, region }: EventSourceOptions, message: Received): SQS
     body: message.body,
     attributes: systemAttributes(message, region),
     messageAttributes: {},
-    // Computed on demand, because few functions use it.
     get md5OfBody() {
       return md5(message.body);
     },

@@ -1,4 +1,4 @@
-/** The process of `ownProcess.ts`, which calls it `svc-queue function`. */
+/** The process that `ownProcess.ts` starts as `svc-queue function`. */
 import * as z from 'zod/mini';
 import { handlerModules, type FunctionName } from './handlers.ts';
 import { loadFunction } from './lambda.ts';

@@ -5,8 +5,8 @@ export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handle
 export type FunctionName = ApiFunction | QueueFunction | TimedFunction;
 
 /**
- * The functions' modules. They are loaded late, because handlers read their settings while loading. Paths are literals for
- * bundlers.
+ * The functions' modules. They are loaded on demand, because they read their settings while loading. The
+ * paths are literals, so that bundlers find them.
  */
 export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown>>> = {
   publish: () => import('../../lambdas/handlers/publish.ts'),

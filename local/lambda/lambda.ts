@@ -5,19 +5,19 @@ import * as z from 'zod/mini';
 import { handlerModules, type FunctionName } from './handlers.ts';
 import { functionArn } from '../aws/arns.ts';
 
-/** 6 MiB of JSON: Lambda's "Invocation payload" of a synchronous request. */
+/** 6 MiB of JSON: Lambda's limit for the payload of a synchronous request. */
 export const largestEvent = 6_291_456;
 
-/** 6 MiB and 100 bytes of JSON: Lambda's "Invocation payload" of a synchronous response. */
+/** 6 MiB and 100 bytes of JSON: Lambda's limit for the payload of a synchronous response. */
 const largestPayload = 6_291_556;
 
-/** A function. Its callers check the event and the result. */
+/** A function. Its callers validate events and results. */
 export interface LambdaFunction {
   readonly name: string;
   readonly invoke: (event: unknown) => Promise<unknown>;
 }
 
-/** The context without its three functions for callback handlers. */
+/** The context, without the three functions that only handlers with callbacks use. */
 type HandlerContext = Omit<Context, 'done' | 'fail' | 'succeed'>;
 
 type Handler = (event: unknown, context: HandlerContext) => Promise<unknown>;
@@ -29,13 +29,13 @@ const handlerModule = z.object({
 export interface FunctionOptions {
   readonly region: string;
   /**
-   * The limit of an invocation, in real time. All functions share the process, so the code continues, but its result is
-   * ignored.
+   * The time limit of an invocation, in real time. Code that exceeds it continues, because all functions
+   * share the process, but its result is ignored.
    */
   readonly timeoutMs: number;
 }
 
-/** Loads a handler, which reads its settings from the environment. */
+/** Loads a handler, which reads its settings from environment variables. */
 export async function loadFunction(name: FunctionName, options: FunctionOptions): Promise<LambdaFunction> {
   const { handler } = handlerModule.parse(await handlerModules[name]());
   return toFunction(name, handler, options);
@@ -49,7 +49,7 @@ export function toFunction(name: string, handler: Handler, options: FunctionOpti
       const returned = await inTime(handler(event, contextOf(name, options)), timeoutMs, () => {
         throw new TimedOut(timeoutMs);
       });
-      // A function that returns nothing answers null.
+      // If a function returns nothing, the result is null.
       const bytes = Buffer.byteLength(JSON.stringify(returned ?? null));
       if (bytes > largestPayload) {
         throw new Error(
@@ -61,14 +61,14 @@ export function toFunction(name: string, handler: Handler, options: FunctionOpti
   };
 }
 
-/** A function took longer than Lambda allows. The message is Lambda's. */
+/** A function took longer than allowed. The message is the same as Lambda's. */
 export class TimedOut extends Error {
   constructor(timeoutMs: number) {
     super(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`);
   }
 }
 
-/** @param late called after the time; its result is then returned */
+/** @param late called when the time is over; its result is then returned */
 export async function inTime<T>(work: Promise<T>, timeoutMs: number, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ export async function inTime<T>(work: Promise<T>, timeoutMs: number, late: () =>
 }
 
 function contextOf(functionName: string, { region, timeoutMs }: FunctionOptions): HandlerContext {
-  // The test clock may change `Date.now` while the function runs.
+  // Not `Date.now`, which the test clock may change while the function runs.
   const endsAt = performance.now() + timeoutMs;
   return {
     awsRequestId: randomUUID(),

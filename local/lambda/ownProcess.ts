@@ -1,6 +1,7 @@
 /**
- * Runs a function in a separate process, as on AWS. A job that may have killed the stage is done there: if it kills that
- * process, it is surely to blame, and ends nothing else. A death of the stage ends all jobs in flight, so it counts for no job.
+ * Runs a function in a separate process, as on AWS. A job that may have killed the stage is done there. If it
+ * kills that process, it is surely to blame, and nothing else is lost. If the stage dies, all jobs in flight
+ * end, so that does not count against a job.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +10,7 @@ import { mostDeaths } from '../../lambdas/aws/resources.ts';
 import type { FunctionName } from './handlers.ts';
 import type { FunctionOptions, LambdaFunction } from './lambda.ts';
 
-/** @param inStage the same function in this process, for jobs without suspicion */
+/** @param inStage the same function in this process, for all other jobs */
 export const withOwnProcess = (
   name: FunctionName,
   options: FunctionOptions,
@@ -28,7 +29,9 @@ const isSuspect = (event: unknown): boolean =>
     .parse(event)
     .Records.some(({ attributes }) => Number(attributes.ApproximateReceiveCount) > mostDeaths);
 
-/** The process ends with this one. It has this one's environment, with the addresses of the stand-ins. */
+/**
+ * The process ends with this one. It has the same environment variables, with the addresses of the stand-ins.
+ */
 async function inOwnProcess(name: FunctionName, options: FunctionOptions, event: unknown): Promise<unknown> {
   const child = fork(process.argv[1] ?? '', ['function', name, JSON.stringify(options)]);
   try {

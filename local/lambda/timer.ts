@@ -1,4 +1,4 @@
-/** The stand-in for EventBridge rules with a rate: invokes a function at regular intervals. */
+/** The stand-in for EventBridge rules with a rate. Invokes a function at regular intervals. */
 import { timers, type TimedFunction } from '../../lambdas/aws/resources.ts';
 import { aborted } from './eventSource.ts';
 import { loadFunction, type LambdaFunction } from './lambda.ts';
@@ -10,16 +10,19 @@ interface Timer {
 
 interface TimerOptions {
   readonly function: LambdaFunction;
-  /** Real time, unaffected by the test clock. */
+  /** In real time, not by the test clock. */
   readonly everyMs: number;
   readonly report: (error: unknown) => void;
 }
 
-/** Starts a timer. Unlike EventBridge, it fires immediately, because a stage on a laptop may not run until the second time. */
+/**
+ * Starts a timer. Unlike EventBridge, it invokes the function immediately, because a stage on a laptop may
+ * not run until the next interval.
+ */
 export function startTimer({ function: timed, everyMs, report }: TimerOptions): Timer {
   let invocation: Promise<void> | undefined;
   const invoke = (): void => {
-    // The previous invocation may still be running.
+    // If the last invocation is still running, there is no other.
     invocation ??= timed
       .invoke({})
       .then(() => undefined, report)
@@ -43,7 +46,7 @@ export interface Timed {
   readonly function: LambdaFunction;
 }
 
-/** Loads the functions that run at fixed times. */
+/** Loads the functions that are invoked at intervals. */
 export function loadTimed(region: string, load = loadFunction): Promise<readonly Timed[]> {
   const names: readonly TimedFunction[] = ['countOutcomes', 'redrive', 'lookForAlarms'];
   return Promise.all(

@@ -1,8 +1,9 @@
 import type { LambdaFunction } from './lambda.ts';
 
 /**
- * Limits a function's concurrent calls. Others wait in order. Without it, many publishes would take most of the shared process:
- * messages would be accepted faster than delivered, and waiting in lines makes them more expensive.
+ * Limits a function's concurrent calls. Others wait in order. Without a limit, many publishes would take up
+ * the process. Messages would be accepted faster than they are delivered, and waiting in lines makes them
+ * more expensive.
  */
 export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   const waiting: (() => void)[] = [];
@@ -16,7 +17,7 @@ export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   };
   const next = (): void => {
     const start = waiting.shift();
-    // The next waiting call takes over the slot.
+    // The next waiting call takes the place.
     if (start === undefined) running -= 1;
     else start();
   };

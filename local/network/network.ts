@@ -5,9 +5,9 @@ import { hostname, networkInterfaces } from 'node:os';
 
 export interface Network {
   readonly host: string;
-  /** The address that clients use, if it differs. */
+  /** The address that clients use, if it is another one. */
   readonly publicUrl?: string | undefined;
-  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. */
+  /** Proxies whose `X-Forwarded-*` headers are trusted: addresses and networks. */
   readonly trustedProxies: readonly string[];
   readonly tls?: TlsFiles | undefined;
 }
@@ -25,13 +25,13 @@ export const onLoopback: Network = { host: loopback, trustedProxies: [] };
 
 const isLoopback = (host: string): boolean => /^127(\.\d+){3}$/.test(host) || host === '::1';
 
-/** Whether other machines can reach the stage. It then protects them, and its own network. */
+/** Whether other machines can reach the stage. Then it protects them and its own network. */
 export const isOpen = ({ host, publicUrl }: Network): boolean => !isLoopback(host) || publicUrl !== undefined;
 
-/** The address under which the stage calls itself. Not every system can call `0.0.0.0`. */
+/** The address by which the stage calls itself. Not every system can call `0.0.0.0`. */
 const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host);
 
-/** The path of the public URL, such as `/queue`; may be empty. */
+/** The path of the public URL, such as `/queue`, or empty. */
 export const basePathOf = ({ publicUrl }: Pick<Network, 'publicUrl'>): string =>
   publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 
@@ -41,16 +41,16 @@ export function urlOf({ host, tls }: Network, port: number): string {
 }
 
 /**
- * The hosts of the stage's API, which are not allowed as destinations.
+ * The hosts of the stage's own API, which are refused as destinations.
  *
- * @param ports the ports that clients use
+ * @param ports that clients use
  */
 export function ownHosts(network: Network, ports: readonly number[]): string[] {
   const { host, publicUrl } = network;
   const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
     all.map(({ address }) => address),
   );
-  // `localhost` covers all names of this machine: 127.0.0.1, [::1], app.localhost.
+  // `localhost` includes all names of this machine: 127.0.0.1, [::1], app.localhost.
   const names = isLoopback(host) ? ['localhost'] : ['localhost', hostname(), host, ...addresses];
   const inUrl = (name: string): string => (isIP(name) === 6 ? `[${name}]` : name);
   return [
@@ -72,20 +72,23 @@ export function parseNetworks(items: readonly string[]): BlockList {
   return list;
 }
 
-/** Where a request came from, before any proxy. */
+/** The origin of a request, before any proxy. */
 export interface Origin {
   readonly ip: string;
   readonly proto: 'http' | 'https';
-  /** The host that the request was sent to, with its port unless it is the default port. */
+  /** The host to which the request was sent, with its port unless that is the default. */
   readonly host: string;
   readonly port: number;
 }
 
 export type OriginOf = (request: IncomingMessage) => Origin;
 
-/** Makes a function that finds a request's origin. Proxy headers count only if a trusted proxy sent the request. */
+/**
+ * Makes a function that finds the origin of a request. Headers of proxies count only if a trusted proxy sent
+ * the request.
+ */
 export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf {
-  // Checking an address takes time even with an empty list.
+  // Skipped if the list is empty, because checking an address takes time.
   const isTrusted = trustedProxies.length === 0 ? () => false : isWithin(trustedProxies);
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
 
@@ -105,7 +108,10 @@ export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf 
   };
 }
 
-/** Makes a function that says whether many clients may share an address: this machine's or a trusted proxy's. */
+/**
+ * Makes a function that says whether an address may be that of many clients: this machine's or a trusted
+ * proxy's.
+ */
 export function isManyClients({ trustedProxies }: Network): (address: string) => boolean {
   const isShared = isWithin(['127.0.0.0/8', '::1', ...trustedProxies]);
   return (address) => isShared(plain(address));
@@ -116,7 +122,10 @@ function isWithin(networks: readonly string[]): (ip: string) => boolean {
   return (ip) => isIP(ip) > 0 && list.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Finds the client: the last address in `X-Forwarded-For` that is not a trusted proxy's. Those before it may be invented. */
+/**
+ * Finds the client: the last address in `X-Forwarded-For` that is not of a trusted proxy. Earlier addresses
+ * may be invented.
+ */
 function clientBehind(
   header: string | readonly string[] | undefined,
   peer: string,
@@ -128,14 +137,14 @@ function clientBehind(
   let client = peer;
   for (const ip of named.toReversed()) {
     if (ip === '') break;
-    // If a trusted proxy writes a name instead of an address, the name identifies the client.
+    // A trusted proxy may write a name instead of an address. The name then identifies the client.
     client = ip.slice(0, longestName);
     if (!isTrusted(ip)) break;
   }
   return client;
 }
 
-/** The most characters of a client's name. An IPv6 address has up to 45. */
+/** The longest name of a client. An IPv6 address has up to 45 characters. */
 const longestName = 64;
 
 /** Parses an item of `X-Forwarded-For`. Some proxies append a port. */

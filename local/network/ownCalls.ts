@@ -16,7 +16,7 @@ export type CallOwn = (
   },
 ) => Promise<Answer>;
 
-/** The certificate is for the name that clients use, so it is not checked here. */
+/** The certificate is not checked, because it is for the name that clients use. */
 export function ownCalls(): { readonly call: CallOwn; readonly close: () => Promise<void> } {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   return {

@@ -1,4 +1,7 @@
-/** The certificate of a stage that speaks TLS itself. Changed files are read again, because certificates are renewed. */
+/**
+ * The certificate of a stage that speaks TLS itself. Its files are read again when they change, because
+ * certificates are renewed.
+ */
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
@@ -11,7 +14,7 @@ interface Certificate {
   readonly key: Buffer;
 }
 
-/** @throws StageError if the files cannot be read or don't match */
+/** @throws StageError if the files cannot be read or do not match */
 export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
   const read = (flag: string, path: string): Buffer => {
     try {
@@ -32,12 +35,12 @@ export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
   return certificate;
 }
 
-/** The longest time until a renewed certificate is used, in milliseconds. */
+/** A renewed certificate is used after this time at the latest (ms). */
 const lookEveryMs = 60_000;
 
 /**
- * Uses a renewed certificate for new connections. If the files cannot be read or don't match, the previous one stays in use,
- * and the problem is reported.
+ * Uses a renewed certificate for new connections. If its files cannot be read or do not match, the old one
+ * stays in use, and the problem is reported.
  */
 export function renewCertificate(
   server: Server | TlsServer,

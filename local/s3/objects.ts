@@ -1,9 +1,9 @@
 /**
- * Objects of the S3 stand-in: a description, then the bytes in parts, because the store finds room for small entries more
- * easily.
+ * Objects of the S3 stand-in: a description, then the bytes in parts, because the store finds space for small
+ * entries more easily.
  *
- * A key begins with the object's age class, `<days>d/`. `expire` deletes older objects, like the bucket's lifecycle rules on
- * AWS.
+ * A key begins with the object's lifetime, `<days>d/`. `expire` deletes older objects, like the bucket's
+ * lifecycle rules on AWS.
  */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
@@ -12,7 +12,6 @@ import type { Snapshot, Store, Write } from '../store/store.ts';
 export interface StoredObject {
   readonly body: Buffer;
   readonly contentType: string;
-  /** Epoch milliseconds. */
   readonly modifiedAt: number;
 }
 
@@ -21,7 +20,7 @@ export interface Objects {
   /** @param at the snapshot to read */
   get(key: string, at?: Snapshot): StoredObject | undefined;
   delete(key: string): Promise<void>;
-  /** Puts or deletes an object in a transaction that has begun. */
+  /** Writes or deletes an object as part of a transaction. */
   change(write: Write, key: string, object: StoredObject | undefined): void;
   expire(): Promise<void>;
 }
@@ -35,7 +34,7 @@ const about = z.object({
   parts: z.number(),
 });
 
-/** All objects' keys begin with `first`. `behind` is the next byte. */
+/** The keys of all objects begin with `first`. `behind` is the next byte. */
 const first = 'o';
 const behind = 'p';
 
@@ -71,7 +70,7 @@ export function objectsIn(store: Store, now: () => number): Objects {
       const parts: Buffer[] = [];
       for (let part = 1; part <= found.parts; part += 1) {
         const bytes = store.get(entryKey(key, part), at);
-        // The object has just been deleted.
+        // The object was deleted while it was read.
         if (bytes === undefined) return undefined;
         parts.push(bytes);
       }

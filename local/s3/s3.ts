@@ -1,4 +1,7 @@
-/** The stand-in for Amazon S3: one bucket with path-style URLs, and the operations that the store of bodies needs. */
+/**
+ * The stand-in for Amazon S3: one bucket with path-style URLs, and the operations that the storage of bodies
+ * needs.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
@@ -10,7 +13,6 @@ import type { Objects, StoredObject } from './objects.ts';
 interface S3Options {
   readonly bucket: string;
   readonly objects: Objects;
-  /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
 }
@@ -54,7 +56,7 @@ function refuse(response: ServerResponse, { status, code, message }: AwsError): 
   response.end(xml);
 }
 
-/** "Object key names" in S3's user guide. */
+/** The limit in "Object key names", S3's user guide. */
 const longestKeyBytes = 1_024;
 
 function keyOf(url: string, bucket: string): string {
@@ -73,7 +75,7 @@ function keyOf(url: string, bucket: string): string {
 
 /** Reads an object's bytes, and checks the SDK's checksum. */
 async function receiveObject(request: IncomingMessage): Promise<Buffer> {
-  // The SDK encodes streams in chunks, but the service sends no streams.
+  // Not supported: the SDK uses this encoding only for streams, which the service does not send.
   if (request.headers['content-encoding']?.includes('aws-chunked') === true) {
     throw new AwsError('NotImplemented', 'The local stage takes no aws-chunked bodies.', 501);
   }

@@ -1,7 +1,7 @@
 /**
- * The part of EventBridge Scheduler's cron language that the service uses ("Schedule types", "Cron-based schedules" in its user
- * guide): six fields, days of the week from 1 = Sunday, `?` in exactly one day field, and `*`, lists, ranges, and steps from a
- * first value. Everything else is refused, even if AWS accepts it.
+ * The part of EventBridge Scheduler's cron expressions that the service uses ("Schedule types", "Cron-based
+ * schedules" in its user guide): six fields, days of the week from 1 = Sunday, `?` in exactly one day field,
+ * and `*`, lists, ranges, and steps with a start. All others are refused, even if AWS accepts them.
  */
 import { dayMs, minuteMs } from '../../lambdas/shared/clock.ts';
 import type { WallClock } from '../../lambdas/value/wallClock.ts';
@@ -10,7 +10,7 @@ import type { WallClock } from '../../lambdas/value/wallClock.ts';
 interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** All days if the field is `?`, as for `daysOfWeek`. */
+  /** All days if the field is `?`. The same for `daysOfWeek`. */
   readonly daysOfMonth: readonly number[];
   /** From 1 = January. */
   readonly months: readonly number[];
@@ -18,7 +18,7 @@ interface Cron {
   readonly daysOfWeek: readonly number[];
 }
 
-/** An invalid expression. The message says why. */
+/** An expression is invalid. The message says why. */
 export class ExpressionError extends Error {}
 
 interface Field {
@@ -59,8 +59,8 @@ export function parseCron(text: string): Cron {
 }
 
 /**
- * The first time after a moment, both in epoch milliseconds. A wall time that a clock change skips does not fire. One that
- * occurs twice fires once.
+ * The first time after a moment, both. A local time that a clock change skips does not fire. One that occurs
+ * twice fires once.
  *
  * @returns undefined if there is no time until the end of 2199
  */
@@ -85,7 +85,7 @@ export function nextCronTime(
   return undefined;
 }
 
-/** @param day midnight as wall time, written as if it were UTC */
+/** @param day midnight of local time, written as if it were UTC */
 function hasDay({ daysOfMonth, months, daysOfWeek }: Cron, day: Date): boolean {
   return (
     months.includes(day.getUTCMonth() + 1) &&
@@ -108,7 +108,7 @@ function valuesOf(text: string, field: Field): number[] {
   return [...values].sort((a, b) => a - b);
 }
 
-/** The values of a list item: a value or a range. */
+/** The values that a list item contains: one value or a range. */
 function itemValues(item: string, text: string, field: Field): number[] {
   const [first = '', last = first, ...rest] = item.split('-');
   const from = valueOf(first, text, field);

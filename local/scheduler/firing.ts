@@ -1,8 +1,9 @@
 /**
- * Fires schedules, exact to the millisecond. Only fires of the next hour are in memory; a failed fire is tried again every second.
+ * Fires schedules, exact to the millisecond. Only fires of the next hour are in memory. A fire that fails is
+ * tried again every second.
  *
- * A one-time schedule that was due while no process fired is fired at the next start. A recurring one continues with its next
- * time.
+ * If a one-time schedule was due while no process was running, it is fired at the next start. A recurring one
+ * continues with its next time.
  */
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { Heap, type Placed } from '../heap.ts';
@@ -11,25 +12,28 @@ import { keyOf, type Fire } from './storedSchedules.ts';
 
 interface Waiting extends Placed {
   readonly fire: Fire;
-  /** The fire's time, or the time of the next try. */
+  /** When it fires, or is tried again. */
   readonly at: number;
   readonly failures: number;
 }
 
 interface FiringOptions {
   readonly schedules: Schedules;
-  /** Epoch milliseconds. Call `wake` after a jump. */
+  /** Epoch milliseconds. After the clock has jumped, `wake` must be called. */
   readonly now: () => number;
-  /** Called with errors of targets and of the store. */
+  /** Called with errors of targets and the store. */
   readonly report: (error: unknown) => void;
 }
 
-/** Fires until this time from now are in memory. */
+/** How far ahead fires are kept in memory. */
 const horizonMs = 3_600_000;
-/** Fires that are read in one go, a few milliseconds. */
+/** How many fires are read together, in a few milliseconds. */
 const readTogether = 2_000;
 const mostAtOnce = 1_000;
-/** The pause before a retry. Only the stage's own disk can fail here, so no retry policy applies. */
+/**
+ * The pause before a fire is tried again. Only the stage's own disk can fail here, so there is no retry
+ * policy.
+ */
 const retryAfterMs = 1_000;
 
 const longestTimerMs = 2 ** 31 - 1;
@@ -41,7 +45,7 @@ export class Firing {
   readonly #byTime = new Heap<Waiting>((a, b) => a.at < b.at);
   readonly #waiting = new Map<string, Waiting>();
   readonly #firing = new Set<Promise<void>>();
-  /** All fires before this time are in memory, or are added. */
+  /** Fires before this time are in memory. New ones are added by `add`. */
   #readUntil = 0;
   #alarm: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -58,23 +62,23 @@ export class Firing {
     this.#serve();
   }
 
-  /** Reads all fires, because another process has ended and may not have told of some. */
+  /** Reads all fires again, because another process has ended without reporting all of them. */
   readAgain(): Promise<void> {
     return this.#serveAfter(() => this.#read(0));
   }
 
-  /** Takes note of a new fire. The same one can be added twice. */
+  /** Adds a new fire. If it is already there, does nothing. */
   add(fire: Fire): void {
     this.#put(fire);
     this.#serve();
   }
 
-  /** When the next fire is due, in epoch milliseconds. */
+  /** When the next fire is due. */
   get nextDue(): number | undefined {
     return this.#byTime.first?.at ?? this.#schedules.firstDue(this.#readUntil);
   }
 
-  /** Reads the clock again after it has jumped. */
+  /** Must be called when the clock has jumped. */
   wake(): void {
     this.#serve();
     void this.#serveAfter(() =>
@@ -113,7 +117,7 @@ export class Firing {
     }
   }
 
-  /** Reads the fires from a time until an hour from now. */
+  /** Reads the fires from a time on, until an hour from now. */
   async #read(from: number): Promise<void> {
     const until = Math.max(this.#readUntil, this.#now() + horizonMs);
     this.#readUntil = until;
@@ -125,7 +129,7 @@ export class Firing {
     }
   }
 
-  /** Fires what is due, and sets the alarm for the next fire or the next reading. */
+  /** Fires what is due, and sets a timer for the next fire or the next reading. */
   #serve(): void {
     clearTimeout(this.#alarm);
     if (this.#isClosed) return;
@@ -137,7 +141,7 @@ export class Firing {
     }
     const from = this.#readUntil;
     if (now >= from - horizonMs / 2) void this.#serveAfter(() => this.#read(from));
-    // Serves again when a fire has ended.
+    // Called again when a fire has ended.
     if (this.#firing.size >= mostAtOnce) return;
     const ms = Math.min(this.#byTime.first?.at ?? Infinity, this.#readUntil - horizonMs / 2) - now;
     this.#alarm = setTimeout(

@@ -17,21 +17,19 @@ import type { Fire, StoredSchedule } from './storedSchedules.ts';
 
 export interface Scheduler {
   readonly url: string;
-  /** Answers this process's calls that create a schedule for a long delay. */
+  /** Answers calls of this process that create a schedule for a long delay. */
   readonly handedOver: Pick<HandedOver, 'handOver' | 'only'>;
-  /** Fires the schedules in this process. Only one process may do so at a time. */
+  /** Begins to fire schedules in this process. Only one process may do so at a time. */
   readonly fire: () => Promise<void>;
-  /** Stops firing in this process. */
+  /** Stops firing schedules in this process. */
   readonly rest: () => Promise<void>;
-  /** Takes note of a fire that another process has planned. */
   readonly planned: (fire: Fire) => void;
   /** Reads all fires again, because another process has ended. */
   readonly readAgain: () => Promise<void>;
-  /** When the next schedule is due, in epoch milliseconds. */
   readonly nextDue: () => number | undefined;
-  /** Reads the clock again after it has jumped. */
+  /** Must be called when the clock has jumped. */
   readonly wake: () => void;
-  /** The texts of the messages that recurring schedules will send. */
+  /** The texts that recurring schedules will send. */
   readonly inputs: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 }
@@ -41,10 +39,9 @@ interface SchedulerOptions {
   readonly groups: readonly string[];
   readonly region: string;
   readonly store: Store;
-  /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
-  /** Called with fires that this process plans and another fires. */
+  /** Gets the fires that this process plans, if another process fires them. */
   readonly tell?: ((fire: Fire) => void) | undefined;
 }
 
@@ -115,8 +112,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
 }
 
 /**
- * Sends a fire's message to the schedule's queue. If the queue refuses it, it goes straight to the dead letter queue, without
- * the error's attributes, because the SQS stand-in has no message attributes.
+ * Sends a fire's message to the schedule's queue. If the queue refuses it, it is sent to the dead letter
+ * queue at once, without attributes that describe the error, because the SQS stand-in has no message
+ * attributes.
  */
 function invokeTarget(
   { sqs, report }: Pick<SchedulerOptions, 'sqs' | 'report'>,
@@ -139,7 +137,7 @@ function invokeTarget(
   return () => undefined;
 }
 
-/** Sends a message. Returns the function that lets it be received, or the queue's error. */
+/** Sends a message. Returns a function that makes it visible, or the queue's error. */
 function sendTo(
   sqs: SchedulerOptions['sqs'],
   arn: string,
@@ -156,7 +154,7 @@ function sendTo(
   }
 }
 
-/** Replaces the context attribute in the input by the schedule's time, to the second. */
+/** Replaces the placeholder in the input with the time of the fire, in seconds. */
 function bodyOf({ schedule, scheduledAt }: Invocation): string {
   const time = new Date(scheduledAt).toISOString().replace(/\.\d+Z$/, 'Z');
   return schedule.settings.Target.Input.replaceAll(scheduledTime, time);
@@ -181,7 +179,10 @@ interface SchedulerContext {
 
 const operation = checkedOperations<SchedulerContext>('ValidationException');
 
-/** The group is `groupName` in a query, `GroupName` in a body, and `ScheduleGroup` in the query of a list. */
+/**
+ * The group is called `groupName` in a query, `GroupName` in a body, and `ScheduleGroup` in the query of a
+ * list.
+ */
 const namedSchedule = z.object({ Name: resourceName, groupName: z._default(resourceName, 'default') });
 const listInput = z.object({
   ScheduleGroup: z.optional(resourceName),
@@ -217,7 +218,7 @@ const operations = new Map<string, Operation<SchedulerContext>>(
   }),
 );
 
-/** The part of a schedule that lists show too. Dates are in epoch seconds. */
+/** The part of a schedule that lists show, too. Times are in epoch seconds. */
 function summaryOf(region: string, schedule: StoredSchedule) {
   return {
     Arn: scheduleArn(region, schedule),

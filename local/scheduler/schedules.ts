@@ -1,6 +1,6 @@
 /**
- * One-time and recurring schedules. They are in the store, so that each process can create, read and delete them; one process
- * fires them, see `firing.ts`.
+ * One-time and recurring schedules. They are in the store, so that all processes can create, read and delete
+ * them. One process fires them, see `firing.ts`.
  */
 import { AwsError } from '../aws/awsError.ts';
 import type { Store, Write } from '../store/store.ts';
@@ -21,25 +21,24 @@ import { parseTiming, type Timing } from './timing.ts';
 
 export interface Invocation {
   readonly schedule: StoredSchedule;
-  /** The schedule's time, in epoch milliseconds. */
+  /** The schedule's time. */
   readonly scheduledAt: number;
 }
 
 interface SchedulesOptions {
-  /** The deployment's groups. The group `default` always exists. */
+  /** The deployment's groups, in addition to `default`. */
   readonly groups: readonly string[];
   readonly store: Store;
-  /** Epoch milliseconds. */
   readonly now: () => number;
   /**
-   * Invokes the target in the transaction of the fire. The fire is repeated if this throws.
+   * Invokes the target as part of the fire's transaction. If it throws, the fire is tried again.
    *
-   * @returns a function that is called when the transaction is on the disk
+   * @returns a function to call when the transaction is on the disk
    */
   readonly invoke: (invocation: Invocation, write: Write) => () => void;
 }
 
-/** A recurring schedule that is later than this skips the time, because Scheduler fires within a minute. */
+/** A recurring schedule that is later than this skips the fire. Scheduler fires within a minute. */
 const graceMs = 60_000;
 
 export class Schedules {
@@ -56,10 +55,10 @@ export class Schedules {
   }
 
   /**
-   * Creates a schedule in the transaction of this turn of the event loop. Resolves when it is on the disk.
+   * Creates a schedule. Resolves when it is on the disk.
    *
-   * @param clientToken a repeated call with the same token succeeds without a change
-   * @returns its first fire, if it has one
+   * @param clientToken if a call is repeated with the same token, it succeeds and changes nothing
+   * @returns the first fire, if there is one
    * @throws AwsError
    */
   async create(id: ScheduleId, settings: ScheduleSettings, clientToken?: string): Promise<Fire | undefined> {
@@ -78,14 +77,12 @@ export class Schedules {
     });
   }
 
-  /** @throws AwsError */
   get(id: ScheduleId): StoredSchedule {
     this.#checkGroup(id.group);
     this.#store.refresh();
     return this.#existing(id);
   }
 
-  /** @throws AwsError */
   async delete(id: ScheduleId): Promise<void> {
     this.#checkGroup(id.group);
     await this.#store.change((write) => {
@@ -94,7 +91,7 @@ export class Schedules {
   }
 
   /**
-   * All schedules or a group's, by key.
+   * Lists all schedules, or those of a group, by key.
    *
    * @throws AwsError
    */
@@ -110,13 +107,13 @@ export class Schedules {
     return waiting.flatMap(({ id }) => readSchedule(this.#store, id) ?? []);
   }
 
-  /** The fires that are due from a time until before another. */
+  /** The fires that are due from a time on, before another time. */
   *fires(from: number, to: number): Generator<Fire> {
     this.#store.refresh();
     for (const kind of kinds) yield* firesOf(this.#store, kind, from, to);
   }
 
-  /** When the first fire from a time on is due, if there is one. */
+  /** When the first fire after a time is due, if there is one. */
   firstDue(from: number): number | undefined {
     const dues = kinds.flatMap((kind) => {
       for (const { dueAt } of firesOf(this.#store, kind, from, Infinity)) return dueAt;
@@ -130,11 +127,11 @@ export class Schedules {
   }
 
   /**
-   * Fires, unless the schedule was deleted or changed. The fire and its record are one transaction.
+   * Makes a fire, unless its schedule was deleted or changed. The fire and its record are one transaction.
    *
-   * @param isFirst whether it has not been tried before
-   * @param onNext called with the next fire, when that is on the disk
-   * @throws Error of the target or of the store; nothing has then happened
+   * @param isFirst whether this is the first try
+   * @param onNext gets the next fire when it is on the disk
+   * @throws Error of the target or the store; then nothing has happened
    */
   async fire({ id, dueAt }: Fire, isFirst: boolean, onNext: (fire: Fire) => void): Promise<void> {
     const decide = (write: Write): (() => void) | undefined => {
@@ -156,7 +153,10 @@ export class Schedules {
     await this.#store.change(decide, (release) => release?.());
   }
 
-  /** Recalculates recurring schedules after the clock has stepped back. `onEarlier` gets each earlier fire. */
+  /**
+   * Plans recurring schedules again after the clock has stepped back. `onEarlier` gets each fire that is now
+   * earlier.
+   */
   async planAnew(onEarlier: (fire: Fire) => void): Promise<void> {
     const now = this.#now();
     const planned = this.recurring().map(({ group, name }) => {
@@ -203,7 +203,7 @@ function checkedTiming(settings: ScheduleSettings, now: number): Timing {
     );
   try {
     const timing = timingOf(settings);
-    // Not documented by AWS, but users report that times in the past are refused.
+    // Not documented, but users report that AWS refuses times in the past.
     if (timing.kind === 'once' && timing.at < now) throw refusal('it is in the past');
     return timing;
   } catch (error) {

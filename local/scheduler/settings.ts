@@ -1,6 +1,5 @@
 /**
- * A schedule's settings, with the limits of Scheduler's API reference. Settings that the service never sends are refused, so
- * that no setting is ignored by mistake.
+ * A schedule's settings, with the limits in Scheduler's API reference. Settings that the service never uses are refused instead of ignored.
  */
 import * as z from 'zod/mini';
 
@@ -16,19 +15,21 @@ const queueArn = z
     ),
   );
 
-/** The context attribute that the service uses in `Input`. */
+/** The placeholder for the time of a fire in `Input`. */
 export const scheduledTime = '<aws.scheduler.scheduled-time>';
 
-/** `Input`, the message to the target queue: 256 KiB, the largest payload in Scheduler's quotas. */
+/**
+ * The largest `Input`, the message to the target queue: 256 KiB, the largest payload in Scheduler's quotas.
+ */
 const maxInputBytes = 262_144;
-/** `RoleArn`, in characters. */
+/** The longest `RoleArn`. */
 const maxRoleLength = 1600;
-/** `MaximumEventAgeInSeconds`: one minute to one day, the default. */
+/** The range of `MaximumEventAgeInSeconds`: one minute to one day, which is the default. */
 const minEventAgeSeconds = 60;
 const maxEventAgeSeconds = 86_400;
-/** `MaximumRetryAttempts`, and its default. */
+/** The largest `MaximumRetryAttempts`, which is the default. */
 const maxRetryAttempts = 185;
-/** `ScheduleExpression` and `ScheduleExpressionTimezone`, in characters. */
+/** The longest `ScheduleExpression` and `ScheduleExpressionTimezone`. */
 const maxExpressionLength = 256;
 const maxTimezoneLength = 50;
 

@@ -1,4 +1,4 @@
-/** Schedules in the store, and an index of those that wait, by the time when they are due. */
+/** Schedules in the store, with an index of those that will fire, by time. */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
 import { DamageError } from '../store/checksum.ts';
@@ -10,19 +10,17 @@ export type ScheduleId = z.infer<typeof scheduleId>;
 
 export const storedSchedule = z.extend(scheduleId, {
   settings: scheduleSettings,
-  /** Epoch milliseconds. */
   createdAt: z.number(),
   clientToken: z.optional(z.string()),
   isDone: z.boolean(),
-  /** The time of the next fire, in epoch milliseconds, if there is one. Earlier releases did not store it. */
+  /** When the next fire is due, if there is one. Earlier releases did not store this. */
   dueAt: z.optional(z.number()),
 });
 export type StoredSchedule = z.infer<typeof storedSchedule>;
 
-/** The key of a schedule. Keys sort by group, then by name. */
 export const keyOf = ({ group, name }: ScheduleId): string => `${group}/${name}`;
 
-/** All schedules' keys begin with `first`. `behind` is the next byte. */
+/** The keys of all schedules begin with `first`. `behind` is the next byte. */
 const first = 's';
 const behind = 't';
 
@@ -30,7 +28,10 @@ export const scheduleKey = (id: ScheduleId): Buffer => Buffer.from(`${first}${ke
 
 export const toBytes = (schedule: StoredSchedule): Buffer => Buffer.from(JSON.stringify(schedule));
 
-/** They were checked when created, and have checksums. A start may read a million of them. */
+/**
+ * Only a quick check: schedules were validated when they were created and have checksums, and a start may
+ * read a million.
+ */
 const isStored = (value: unknown): value is StoredSchedule =>
   typeof value === 'object' && value !== null && 'settings' in value && 'isDone' in value;
 
@@ -45,11 +46,10 @@ export function readSchedule(store: Store, id: ScheduleId): StoredSchedule | und
   return value && fromBytes(value);
 }
 
-/** The keys of all schedules. */
 export const scheduleKeys = { from: Buffer.from(first), to: Buffer.from(behind) } as const;
 
 /**
- * @param group its schedules only
+ * @param group to read only its schedules
  * @param at the snapshot to read
  */
 export function* storedSchedules(store: Store, at?: Snapshot, group?: string): Generator<StoredSchedule> {
@@ -65,9 +65,10 @@ export interface Fire {
   readonly dueAt: number;
 }
 
-/** All keys of the index begin with this byte. The byte alone is the key of a note that the index is complete. */
+/**
+ * The keys of the index begin with this byte. The byte alone is the key of a note that the index is complete.
+ */
 const index = Buffer.from('t');
-/** In the order of the index. */
 export const kinds = ['once', 'recurring'] as const;
 type Kind = (typeof kinds)[number];
 
@@ -87,7 +88,7 @@ function indexKey(schedule: StoredSchedule | undefined): Buffer | undefined {
   return Buffer.concat([beginning(kind, schedule.dueAt), Buffer.from(keyOf(schedule))]);
 }
 
-/** Replaces a schedule, or deletes it, with its entry in the index. */
+/** Replaces or deletes a schedule together with its entry in the index. */
 export function putSchedule(
   write: Write,
   id: ScheduleId,
@@ -100,7 +101,7 @@ export function putSchedule(
   if (is !== undefined) write(is, Buffer.alloc(0));
 }
 
-/** The fires of a kind that are due from a time until before another, earliest first. */
+/** The fires of a kind that are due from a time on, before another time; earliest first. */
 export function* firesOf(store: Store, kind: Kind, from: number, to: number): Generator<Fire> {
   for (const key of store.keys({ from: beginning(kind, from), to: beginning(kind, to) })) {
     const [group = '', name = ''] = key.toString('utf8', 10).split('/');
@@ -108,7 +109,7 @@ export function* firesOf(store: Store, kind: Kind, from: number, to: number): Ge
   }
 }
 
-/** Lets the next start complete the index. */
+/** Makes the next start complete the index. */
 export const forgetIndex = (write: Write): void => {
   write(index, undefined);
 };
@@ -116,9 +117,9 @@ export const forgetIndex = (write: Write): void => {
 const together = 1_000;
 
 /**
- * Makes the index of a store that an earlier release wrote, or that was restored.
+ * Completes the index of a store that an earlier release wrote, or that was restored.
  *
- * @param dueAtOf the time of the next fire of a schedule
+ * @param dueAtOf returns when a schedule's next fire is due
  */
 export async function completeIndex(
   store: Store,

@@ -1,15 +1,14 @@
-/** Schedule expressions: `at(…)` and `cron(…)` in a time zone. The service does not use `rate(…)`. */
+/** Schedule expressions: `at(…)` and `cron(…)` with a time zone. The service does not use `rate(…)`. */
 import { dayMs } from '../../lambdas/shared/clock.ts';
 import { wallClock, zoneName, type WallClock } from '../../lambdas/value/wallClock.ts';
 import { ExpressionError, nextCronTime, parseCron } from './cron.ts';
 
-/** A schedule's times, in epoch milliseconds. */
+/** A schedule's times. */
 export type Timing =
   | { readonly kind: 'once'; readonly at: number }
-  /** `next` returns the first time after a moment, if any. */
+  /** `next` returns the first time after a moment, if there is one. */
   | { readonly kind: 'recurring'; readonly next: (after: number) => number | undefined };
 
-/** @throws ExpressionError */
 export function parseTiming(expression: string, zone: string): Timing {
   const clock = clockOf(zone);
   const [, kind, inner = ''] = /^(at|cron)\((.*)\)$/.exec(expression) ?? [];
@@ -37,19 +36,19 @@ function clockOf(zone: string): WallClock {
   return clock;
 }
 
-/** Most schedules have this zone. A start may read a million of them. */
+/** UTC without a look-up: most schedules use it, and a start may read a million. */
 const utc: WallClock = { wallAt: (time) => time, firstTimeOf: (wall) => wall };
 
-/** A wall time that a clock change skips is moved forward by as much as the clocks. */
+/** If a clock change skips a local time, the time is moved forward by the same amount. */
 function momentAtOrAfter({ firstTimeOf, wallAt }: WallClock, wall: number): number {
   const dayBefore = wall - dayMs;
   return firstTimeOf(wall) ?? wall - (wallAt(dayBefore) - dayBefore);
 }
 
-/** The wall time, written as if it were UTC. */
+/** The local time, written as if it were UTC. */
 function parseAt(text: string): number {
   const wall = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text) ? Date.parse(`${text}Z`) : NaN;
-  // Date.parse accepts 30 February as 1 or 2 March.
+  // `Date.parse` accepts 30 February as 1 or 2 March.
   if (Number.isNaN(wall) || new Date(wall).toISOString() !== `${text}.000Z`) {
     throw new ExpressionError(`'${text}' is no time of the form yyyy-mm-ddThh:mm:ss`);
   }

@@ -49,21 +49,23 @@ const operations = new Map<string, Operation<Secrets>>(
   }),
 );
 
-/** @throws AwsError */
 function valueOf({ values, tlsFolder }: Secrets, name: string): string {
   const value = values.get(name) ?? tlsFile(tlsFolder, name);
   if (value !== undefined) return value;
   throw new AwsError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
 }
 
-/** The names of accounts' certificates, with `*` for the name that an account gives. On the local stage they are files. */
+/**
+ * The names of accounts' certificates. `*` is the name that an account gives. On the local stage they are
+ * files.
+ */
 export const tlsSecrets = 'tls/*.pem';
 
-/** Bytes of a secret ("AWS Secrets Manager quotas"). */
+/** The largest secret, in bytes ("AWS Secrets Manager quotas"). */
 const mostBytes = 65_536;
 
 /**
- * @returns undefined if it is another secret, or the file does not exist
+ * @returns undefined if the secret is not a certificate, or its file does not exist
  * @throws AwsError if the file cannot be read or is too large
  */
 function tlsFile(folder: string | undefined, secretId: string): string | undefined {

@@ -3,19 +3,19 @@ import * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import { parseReceipt, type Receipt } from './receipt.ts';
 
-/** 1 MiB: "Message size", for one body and for a whole batch. */
+/** 1 MiB, the limit of a body and of a whole batch ("Message size"). */
 const maxMessageBytes = 1_048_576;
-/** 15 minutes: "Message timer", `DelaySeconds`. */
+/** 15 minutes, the limit of `DelaySeconds` ("Message timer"). */
 const maxDelaySeconds = 900;
-/** 12 hours: "Message visibility timeout", `VisibilityTimeout`. */
+/** 12 hours, the limit of `VisibilityTimeout` ("Message visibility timeout"). */
 const maxVisibilitySeconds = 43_200;
 /** "Batched message ID", `Id`: 80 letters, digits, hyphens and underscores. */
 const batchId = /^[\w-]{1,80}$/;
-/** `Entries` of a batch, and `MaxNumberOfMessages` of a receive. */
+/** The most `Entries` of a batch, and the largest `MaxNumberOfMessages` of a receive. */
 const maxBatch = 10;
-/** "Long polling wait time", `WaitTimeSeconds`. */
+/** The largest `WaitTimeSeconds` ("Long polling wait time"). */
 const maxWaitSeconds = 20;
-/** `MessageGroupId`, in characters. */
+/** The longest `MessageGroupId`. */
 const maxGroupIdLength = 128;
 
 const onQueue = { QueueUrl: z.string() };
@@ -44,7 +44,7 @@ export const deleteBatchInput = z.object({
   ...onQueue,
   Entries: z.array(z.object({ ...inBatch, ...receipt })),
 });
-/** Attributes of a queue that count messages, with the state that each counts. */
+/** Attributes of a queue that count messages, and the state that each counts. */
 export const depthAttributes = {
   ApproximateNumberOfMessages: 'visible',
   ApproximateNumberOfMessagesNotVisible: 'inFlight',
@@ -75,7 +75,6 @@ export interface Outgoing {
   readonly groupId: string | undefined;
 }
 
-/** @throws AwsError */
 export function toOutgoing({ MessageBody, DelaySeconds = 0, MessageGroupId }: SendInput): Outgoing {
   if (DelaySeconds < 0 || DelaySeconds > maxDelaySeconds) {
     throw new AwsError(
@@ -89,7 +88,6 @@ export function toOutgoing({ MessageBody, DelaySeconds = 0, MessageGroupId }: Se
   return { body: MessageBody, delayMs: 1000 * DelaySeconds, groupId: MessageGroupId };
 }
 
-/** @throws AwsError */
 export function toReceipt(handle: string): Receipt {
   const parsed = parseReceipt(handle);
   if (parsed !== undefined) return parsed;
@@ -97,7 +95,7 @@ export function toReceipt(handle: string): Receipt {
 }
 
 /**
- * @param code the error code for a message or a batch
+ * @param code the error code for a message, or for a batch
  * @throws AwsError
  */
 export function checkSize(
@@ -110,7 +108,6 @@ export function checkSize(
   }
 }
 
-/** @throws AwsError */
 export function checkBatch(entries: readonly { readonly Id: string }[]): void {
   if (entries.length === 0) throw new AwsError('EmptyBatchRequest', 'The batch has no entries.');
   if (entries.length > maxBatch) {

@@ -114,14 +114,13 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>(
   }),
 );
 
-/** @throws AwsError */
 export function checkQueue(queues: Queues, name: string): void {
   if (queues.has(name)) return;
   throw new AwsError('QueueDoesNotExist', 'The specified queue does not exist.');
 }
 
 /**
- * The queue's name in a URL with any host.
+ * Finds the queue's name in a URL with any host.
  *
  * @throws AwsError
  */
@@ -131,7 +130,6 @@ function queueIn(queues: Queues, queueUrl: string): string {
   return name;
 }
 
-/** @throws AwsError */
 function changeVisibility(
   queues: Queues,
   {
@@ -143,7 +141,7 @@ function changeVisibility(
   throw new AwsError('MessageNotInflight', 'The message is not in flight, so its visibility cannot change.');
 }
 
-/** Separates the valid entries of a batch from those that are refused individually. */
+/** Separates the valid entries of a batch from those that are refused. */
 function sift<Entry extends { readonly Id: string }, Value>(
   entries: readonly Entry[],
   toValue: (entry: Entry) => Value,
@@ -173,7 +171,7 @@ function toWire(message: Received, region: string, wanted: ReadonlySet<string>) 
   };
 }
 
-/** A message's `MessageSystemAttributes`. Numbers are texts too. */
+/** The system attributes of a message. Numbers are written as texts. */
 export function systemAttributes(message: Received, region: string) {
   const { sentAt, receives, firstReceivedAt, groupId, deadLetterSource } = message;
   return {

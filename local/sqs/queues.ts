@@ -1,18 +1,16 @@
 /**
- * Standard SQS queues with message timers, visibility timeouts, receive counts, long polls, retention and dead letter queues,
- * exact to the millisecond. Fairness between message groups is not imitated.
+ * Standard SQS queues with delays, visibility timeouts, receive counts, long polls, retention and dead letter
+ * queues, exact to the millisecond. Fair queues are not imitated.
  *
  * The states of a message, in order:
- * - delayed until `availableAt`, by its message timer;
- * - visible: a receive takes the longest visible message first;
- * - in flight until `availableAt`, by its visibility timeout, then visible again;
- * - deleted; or moved to the dead letter queue after too many receives; or expired after its retention.
+ * - delayed until `availableAt`;
+ * - visible: a receive takes the message that has been visible longest;
+ * - in flight until `availableAt`, its visibility timeout, and then visible again;
+ * - deleted; or moved to the dead letter queue after too many receives; or expired.
  *
- * Messages survive the process; those in flight become visible at the next start. Receive counts survive too. The first receive
- * of a message that was sent since the start is not written, which saves a write per message. So the next start counts it for
- * each message that was visible.
+ * Messages survive the process. Those in flight become visible at the next start. Receive counts survive, too. A message's first receive by the process that sent it is not written, to save a write. So the next start counts one for each visible message.
  *
- * Each process has its own messages, which another adopts when it has ended.
+ * Each process has its own messages. When it has ended, another takes them over.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
@@ -24,18 +22,17 @@ import { keepMessage, messageKey, storedMessages, type Owner, type StoredMessage
 export interface QueueShape {
   readonly name: string;
   readonly visibilityTimeoutMs: number;
-  /** From the first sending, also in a dead letter queue. Default: for ever. */
+  /** How long messages are kept after they were sent, also in a dead letter queue. Default: forever. */
   readonly retentionMs?: number;
-  /** A message that was received `maxReceives` times is moved to `deadQueue` at the next receive. */
+  /** After `maxReceives` receives, the next one moves a message to `deadQueue`. */
   readonly redrive?: { readonly deadQueue: string; readonly maxReceives: number };
 }
 
 interface Message extends Placed, StoredMessage {
-  /** Whose messages it is among in the store. */
   readonly owner: Owner;
-  /** Whether this process has received the message. If so, it is in flight until `availableAt`; otherwise it is delayed. */
+  /** Whether this process has received the message. If so, it is in flight; otherwise it is delayed. */
   wasReceived: boolean;
-  /** Whether its receives are stored: an earlier process sent it, or this one has received it before. */
+  /** Whether receives are written. The first one is not, if this process sent the message. */
   isOld: boolean;
 }
 
@@ -47,10 +44,9 @@ interface LongPoll {
 
 interface Queue {
   readonly shape: QueueShape;
-  /** All messages of the queue. */
   readonly byAvailability: Heap<Message>;
   readonly longPolls: Set<LongPoll>;
-  /** Fires at the earliest `availableAt`. Set while a poll waits. */
+  /** A timer for the earliest `availableAt`, set while a poll waits. */
   alarm: NodeJS.Timeout | undefined;
 }
 
@@ -58,7 +54,7 @@ export type Received = StoredMessage & { readonly receipt: Receipt; readonly isK
 
 interface ReceiveOptions {
   readonly max: number;
-  /** The longest wait for the first message. */
+  /** How long to wait for the first message. */
   readonly waitMs: number;
   readonly visibilityTimeoutMs?: number;
   readonly signal: AbortSignal;
@@ -77,7 +73,6 @@ export class Queues {
   readonly #now: () => number;
   readonly #owner: Owner;
 
-  /** @param now the clock, in epoch milliseconds; call `wake` after a jump */
   constructor(shapes: readonly QueueShape[], store: Store, now: () => number, owner: Owner = 0) {
     this.#store = store;
     this.#now = now;
@@ -92,7 +87,7 @@ export class Queues {
   adopt(owner: Owner): void {
     const now = this.#now();
     for (const { queue, ...message } of storedMessages(this.#store, undefined, owner)) {
-      // The rest of a delay is unknown if the clock has stepped back since: it begins again.
+      // After the clock has stepped back, the rest of a delay is unknown. So it begins again.
       const backMs = Math.max(0, message.sentAt - now);
       const availableAt = message.availableAt - backMs;
       const receives = Math.max(message.receives, availableAt <= now ? 1 : 0);
@@ -111,9 +106,9 @@ export class Queues {
   }
 
   /**
-   * Sends messages in the transaction of this turn of the event loop. They can be received once they are on the disk.
+   * Sends messages, which can be received when they are on the disk.
    *
-   * @returns their ids in order, and a promise that resolves when they are on the disk
+   * @returns their ids in order, and a promise for that moment
    */
   send(
     name: string,
@@ -123,7 +118,7 @@ export class Queues {
     return { ids, sent: this.#store.change(keep, release) };
   }
 
-  /** Makes messages. `keep` writes them, and then `release` lets them be received. */
+  /** Makes messages. `keep` writes them; after that, `release` makes them available. */
   toSend(name: string, outgoing: readonly Outgoing[]) {
     const queue = this.#queue(name);
     const sentAt = this.#now();
@@ -147,7 +142,7 @@ export class Queues {
     };
   }
 
-  /** Receives up to `max` messages. Waits for a first message, and returns an empty list if the wait ends. */
+  /** Receives up to `max` messages. Waits for the first one, and returns an empty list if none arrives. */
   async receive(
     name: string,
     { max, waitMs, visibilityTimeoutMs, signal }: ReceiveOptions,
@@ -174,7 +169,10 @@ export class Queues {
     });
   }
 
-  /** Deletes messages whose latest receive is named by a receipt. Other receipts are ignored, as in SQS. */
+  /**
+   * Deletes the messages of receipts. A receipt is ignored if the message was received again since, as in
+   * SQS.
+   */
   delete(receipts: readonly Receipt[]): void {
     const found = receipts.map((receipt) => this.#byReceipt(receipt)).filter((item) => item !== undefined);
     for (const { queue, message } of found) {
@@ -184,8 +182,7 @@ export class Queues {
   }
 
   /**
-   * Makes a message in flight visible `timeoutMs` from now, unless the stage restarts. SQS allows 12 hours after the receive.
-   * There is no limit here, because an attempt of 12 hours begins slightly after the receive.
+   * Makes a message in flight visible `timeoutMs` from now, unless the stage restarts. Without SQS's limit of 12 hours, because an attempt of 12 hours begins after the receive.
    *
    * @returns false if the message is gone or not in flight
    */
@@ -210,7 +207,7 @@ export class Queues {
     }
   }
 
-  /** The milliseconds until the next message timer or visibility timeout ends, if one is running. */
+  /** The milliseconds until the next delay or visibility timeout ends, if there is one. */
   nextDueIn(name: string): number | undefined {
     const availableAt = this.#queue(name).byAvailability.first?.availableAt ?? 0;
     const dueInMs = availableAt - this.#now();
@@ -235,7 +232,7 @@ export class Queues {
     return counted;
   }
 
-  /** Reads the clock again after it has jumped. */
+  /** Must be called when the clock has jumped. */
   wake(): void {
     for (const queue of this.#queues.values()) this.#serve(queue);
   }
@@ -269,7 +266,7 @@ export class Queues {
     this.#messages.delete(message.id);
   }
 
-  /** Gives visible messages to long polls, oldest poll first, and sets the alarm. */
+  /** Gives visible messages to waiting polls, the oldest first, and sets the timer. */
   #serve(queue: Queue): void {
     clearTimeout(queue.alarm);
     for (const poll of queue.longPolls) {
@@ -285,7 +282,7 @@ export class Queues {
     queue.alarm = setTimeout(serve, Math.max(1, next.availableAt - this.#now()));
   }
 
-  /** Waits until stored receives are on the disk, because their messages may kill the process. */
+  /** Waits until counted receives are on the disk, because a message may kill the process. */
   async #counted(received: Received[]): Promise<Received[]> {
     if (received.some(({ isKept }) => isKept)) await this.#store.committed();
     return received;
@@ -300,7 +297,7 @@ export class Queues {
       if (this.#expire(queue, message, now) || this.#redrive(queue, message, now)) continue;
       message.receives += 1;
       message.firstReceivedAt ??= now;
-      // After a restart, this time makes the message visible at once.
+      // `availableAt` is stored as now, so that the message is visible at once after a restart.
       const isKept = message.isOld;
       if (isKept) this.#keep(queue, storedOf({ ...message, availableAt: message.sentAt }), message.owner);
       message.isOld = true;
@@ -308,7 +305,7 @@ export class Queues {
       message.availableAt = now + visibilityTimeoutMs;
       queue.byAvailability.reorder(message);
       taken.push({ ...message, isKept, receipt: { messageId: message.id, receive: message.receives } });
-      // Without a visibility timeout, the same message would be first again.
+      // Without a visibility timeout, the loop would receive the same message again.
       if (visibilityTimeoutMs === 0) break;
     }
     return taken;
@@ -321,7 +318,7 @@ export class Queues {
     return true;
   }
 
-  /** Moves a message to the dead letter queue after too many receives. */
+  /** Moves a message that was received too often to the dead letter queue. */
   #redrive(queue: Queue, message: Message, now: number): boolean {
     const { redrive } = queue.shape;
     if (redrive === undefined || message.receives < redrive.maxReceives) return false;

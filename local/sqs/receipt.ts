@@ -2,7 +2,6 @@
 
 export interface Receipt {
   readonly messageId: string;
-  /** From 1. */
   readonly receive: number;
 }
 

@@ -6,7 +6,6 @@ const counts = z.object({ sent: z.number(), left: z.number(), since: z.number() 
 export const parkedJobs = z.object({ parked: counts, fires: counts });
 export type ParkedJobs = z.infer<typeof parkedJobs>;
 
-/** Long enough for any queue. */
 const longestMs = 600_000;
 
 export async function redrive(): Promise<ParkedJobs> {
@@ -15,7 +14,7 @@ export async function redrive(): Promise<ParkedJobs> {
   return redriveAll(Date.now() + longestMs);
 }
 
-/** At a start, what an earlier process gave up is tried again. */
+/** When the stage starts, work that an earlier process gave up is tried again. */
 export async function redriveAtStart(queues: Queues): Promise<void> {
   const isParked = ['parked', 'undeliveredFires'].some((name) => queues.depths(name).visible > 0);
   if (isParked) await redrive();

@@ -14,7 +14,7 @@ export interface Sqs {
   readonly handOver: HandOver;
   readonly queues: Queues;
   /**
-   * Sends a message in the transaction of this turn of the event loop, as Scheduler does.
+   * Sends a message, as Scheduler does.
    *
    * @returns resolves when it is on the disk
    * @throws AwsError if SQS would refuse it
@@ -34,7 +34,6 @@ interface SqsOptions {
   readonly region: string;
   readonly store: Store;
   readonly owner?: Owner;
-  /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
 }

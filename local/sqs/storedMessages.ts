@@ -1,4 +1,4 @@
-/** The queues' messages in the store, in the order of sending. */
+/** The queues' messages in the store, in the order in which they were sent. */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
 import { DamageError } from '../store/checksum.ts';
@@ -8,13 +8,13 @@ const storedMessage = z.object({
   id: z.string(),
   body: z.string(),
   groupId: z.optional(z.string()),
-  /** Times are in epoch milliseconds. */
+  /** Times are. */
   sentAt: z.number(),
-  /** When the message can be received: at the end of its message timer. */
+  /** When the message can be received. */
   availableAt: z.number(),
   receives: z.number(),
   firstReceivedAt: z.optional(z.number()),
-  /** The queue that gave the message up, if it is in a dead letter queue. */
+  /** The queue from which the message was moved to a dead letter queue, if it was. */
   deadLetterSource: z.optional(z.string()),
 });
 export type StoredMessage = z.infer<typeof storedMessage>;
@@ -22,15 +22,18 @@ export type StoredMessage = z.infer<typeof storedMessage>;
 export const queuedMessage = z.extend(storedMessage, { queue: z.string() });
 export type QueuedMessage = z.infer<typeof queuedMessage>;
 
-/** All messages' keys begin with `first`. `behind` is the next byte. */
+/** The keys of all messages begin with `first`. `behind` is the next byte. */
 const first = Buffer.from('q');
 const behind = Buffer.from('r');
 
-/** Follows `first` in the keys of owners from 1 on. Times, which follow it in those of owner 0, begin with larger bytes. */
+/**
+ * Keys of owners from 1 on have this byte after `first`. Those of owner 0 have a time there, which begins
+ * with a larger byte.
+ */
 const ownedMark = 1;
 const leastOfTime = 0x40;
 
-/** A process that receives messages; owner 0 is the only one of a stage with one process. */
+/** The number of a process that receives messages. It is 0 in a stage with one process. */
 export type Owner = number;
 
 function beginning(owner: Owner): Buffer {
@@ -56,7 +59,7 @@ const rangeOf = (owner: Owner) =>
     ? { from: Buffer.from([...first, leastOfTime]), to: behind }
     : { from: beginning(owner), to: beginning(owner + 1) };
 
-/** The owners from 1 on that have messages in a store. */
+/** The owners other than 0 that have messages in a store. */
 export function ownersIn(store: Store): Owner[] {
   const owners: Owner[] = [];
   const to = Buffer.from([...first, ownedMark + 1]);
@@ -69,16 +72,18 @@ export function ownersIn(store: Store): Owner[] {
 
 export const toBytes = (message: QueuedMessage): Buffer => Buffer.from(JSON.stringify(message));
 
-/** They were checked when sent, and have checksums. A start may read a million of them. */
+/**
+ * Only a quick check: messages were validated when they were sent and have checksums, and a start may read a
+ * million.
+ */
 const isQueued = (value: unknown): value is QueuedMessage =>
   typeof value === 'object' && value !== null && 'queue' in value && 'body' in value;
 
-/** @param owner whose messages to read; undefined for all */
+/** @param owner to read only its messages; undefined for all */
 export function* storedMessages(store: Store, at?: Snapshot, owner?: Owner): Generator<QueuedMessage> {
   for (const { message } of storedMessageEntries(store, at, owner)) yield message;
 }
 
-/** The keys of all messages. */
 export const messageKeys = { from: first, to: behind } as const;
 
 export function* storedMessageEntries(store: Store, at?: Snapshot, owner?: Owner) {

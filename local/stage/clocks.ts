@@ -1,11 +1,11 @@
 const lookEveryMs = 1_000;
-/** The least step. Time services also adjust the clock a little at a time. */
+/** A smaller step is ignored: time services adjust the clock a little at a time. */
 const leastStepMs = 500;
 
 /**
- * Calls `onStep` within a second after the clock has stepped, because timers of Node.js do not follow it.
+ * Calls `onStep` within a second after the clock has jumped. Timers of Node.js do not notice it.
  *
- * @returns a function that ends the watch
+ * @returns a function that stops watching
  */
 export function watchClock(onStep: () => void): () => void {
   const offset = (): number => Date.now() - performance.now();
@@ -20,7 +20,10 @@ export function watchClock(onStep: () => void): () => void {
   };
 }
 
-/** A clock that continues where the given one steps back, for timers of SQS, which know only durations. */
+/**
+ * A clock that never goes back. If the given one does, it continues from there. For SQS, whose timers are
+ * durations.
+ */
 export function steadyClock(now: () => number): () => number {
   let aheadMs = 0;
   let last = 0;

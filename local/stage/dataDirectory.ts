@@ -1,4 +1,7 @@
-/** The data directory keeps the store and the secrets between runs of a stage. A lock lets only one stage use it. */
+/**
+ * The data directory, which keeps the store and the secrets between runs of a stage. A lock ensures that only
+ * one stage uses it.
+ */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -24,22 +27,22 @@ import { StageError, isSystemError } from './stageError.ts';
 export interface DataDirectory {
   readonly folder: string;
   readonly store: Store;
-  /** Whether no stage has used it. */
+  /** Whether no stage has used the directory yet. */
   readonly isNew: boolean;
   /**
-   * A random text from the directory's first stage.
+   * A random text that the directory's first stage made.
    *
    * @throws StageError if it is missing although the directory was used before
    */
   secret(name: string): string;
-  /** Marks the directory as used. Call it when the secrets are made. */
+  /** Marks the directory as used. Must be called when the secrets exist. */
   readonly begin: () => Promise<void>;
-  /** Writes a file, either completely or not at all. Only its owner may read it. */
+  /** Writes a file, completely or not at all. Only its owner can read it. */
   write(name: string, text: string): void;
   readonly remove: (name: string) => void;
   /** Closes the store, and keeps the lock. */
   readonly close: () => Promise<void>;
-  /** Records the other processes that use the directory, which hold its lock too. */
+  /** Records the other processes that use the directory. The lock is held until they have ended, too. */
   readonly share: (pids: readonly number[]) => void;
   readonly release: () => Promise<void>;
 }
@@ -48,8 +51,8 @@ export interface DataDirectory {
 export class InUseError extends StageError {}
 
 /**
- * @param options of the check of the store's pages
- * @throws StageError if a running stage uses the directory, it cannot be written, or its data are incomplete
+ * @param options for checking the store's pages
+ * @throws StageError if a running stage uses the directory, it cannot be written, or its data is incomplete
  */
 export async function openDataDirectory(path: string, options?: CheckOptions): Promise<DataDirectory> {
   const folder = resolve(path);
@@ -61,13 +64,13 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
     if ([restoring, following].some((name) => existsSync(inFolder(name)))) {
       throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
     }
-    // It is left from a killed command.
+    // A killed command may have left this folder.
     rmSync(inFolder(restoringAccount), { recursive: true, force: true });
     for (const name of [...needed, 'env']) {
-      // A copied folder may let others read its files.
+      // A folder that was copied may let others read its files.
       if (existsSync(inFolder(name))) protect(inFolder(name));
     }
-    // It is written last, after the others, which may be the operator's.
+    // The master secret is written last, after the others, which the operator may have written.
     const isExpected = existsSync(inFolder(masterSecretName));
     const changedAt = statSync(inFolder(storeName), { throwIfNoEntry: false })?.mtimeMs;
     const { store, isNew } = await openStore(inFolder(storeName), isExpected, options);
@@ -91,7 +94,7 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
 }
 
 /**
- * Creates a directory, if it is missing, and locks it.
+ * Creates a directory if necessary, and locks it.
  *
  * @throws StageError if it cannot be written, or another process has locked it
  */
@@ -159,7 +162,11 @@ function filesOf(folder: string, store: Store, isNew: boolean): DataDirectory {
   };
 }
 
-/** Makes a file readable only for its owner. @throws StageError if the user of this process is not the owner */
+/**
+ * Makes a file readable only for its owner.
+ *
+ * @throws StageError if this process does not run as the owner
+ */
 function protect(path: string): void {
   try {
     chmodSync(path, 0o600);
@@ -179,15 +186,15 @@ export function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A generated secret has 256 random bits in 43 characters. */
+/** The length of generated secrets, which have 256 random bits. */
 const leastCharacters = 43;
-/** Only one in 10^12 random texts of 43 characters has fewer different ones. */
+/** Only one in 10^12 random texts of 43 characters has fewer different characters. */
 const leastDifferent = 16;
 
 /**
- * Checks secrets of a stage that other machines can reach.
+ * Checks the secrets of a stage that other machines can reach.
  *
- * @throws StageError if a secret was replaced by one that can be guessed
+ * @throws StageError if an operator has replaced a secret with one that can be guessed
  */
 export function checkStrength(secrets: Readonly<Record<string, string>>): void {
   for (const [name, secret] of Object.entries(secrets)) {
@@ -202,12 +209,12 @@ export function checkStrength(secrets: Readonly<Record<string, string>>): void {
 const lockName = 'lock';
 const holder = z.object({
   stage: z.optional(processIdentity),
-  /** More processes of the stage. They end when it has ended. */
+  /** Other processes of the stage. They end when the first has ended. */
   shared: z._default(z.array(processIdentity), []),
 });
 type Holder = z.infer<typeof holder>;
 
-/** @returns whether the last process that held it was killed */
+/** @returns whether the last process that held the lock was killed */
 async function lock(file: string, folder: string): Promise<boolean> {
   for (let wasKilled = false; ; wasKilled = true) {
     try {
@@ -220,14 +227,18 @@ async function lock(file: string, folder: string): Promise<boolean> {
   }
 }
 
-/** The time in which the other processes of a killed stage end, and how often that is checked, in milliseconds. */
+/** How long the other processes of a killed stage may take to end, and how often that is checked (ms). */
 const endingMs = 10_000;
 const checkEveryMs = 50;
 
-/** Removes the lock of a stage that has ended. @throws StageError if it still runs */
+/**
+ * Removes the lock of a stage that has ended.
+ *
+ * @throws StageError if the stage is still running
+ */
 async function removeStale(file: string, folder: string): Promise<void> {
   const text = readOrUndefined(file);
-  // A stage that was killed while writing the lock leaves a partial one.
+  // If a stage was killed while it wrote the lock, the lock is incomplete.
   const { data: held } = holder.safeParse(jsonOrUndefined(text ?? ''));
   const inUse = (pid: number): StageError =>
     new InUseError(
@@ -241,7 +252,7 @@ async function removeStale(file: string, folder: string): Promise<void> {
       await setTimeout(checkEveryMs);
     }
   }
-  // Another stage that is starting may hold the lock by now.
+  // Another stage that is starting may have replaced the lock.
   if (readOrUndefined(file) === text) rmSync(file, { force: true });
 }
 

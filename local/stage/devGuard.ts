@@ -1,6 +1,6 @@
 /**
- * Protects a stage with `--dev`, whose token is public, from pages of other sites. Browsers send the page's site with each
- * request; programs such as the published clients do not.
+ * Protects a stage with `--dev`, whose token is public, from web pages. A browser sends the page's site with
+ * each request; programs such as the published clients do not.
  */
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
@@ -15,7 +15,7 @@ const allowed =
 export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefined {
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
-  // A page can make a foreign host name point to this machine.
+  // A web page can make its own host name point to this machine.
   if (!loopbackHost.test(host)) return `The request's Host is ${JSON.stringify(host)}. ${allowed}`;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
     return `The request's Origin is ${JSON.stringify(origin)}, which is another site. ${allowed}`;
@@ -33,7 +33,7 @@ export const guardDevMode =
       return;
     }
     const code: ErrorCode = 'foreign_site';
-    // A client reads the answer only after its body has been read.
+    // The body is read first, because a client reads the answer only after it has sent the body.
     request.resume();
     answerJson(response, 403, 'application/json', { error, code });
   };

@@ -1,7 +1,8 @@
 /**
- * The development mode of the published clients. With `QSTASH_DEV=true` they call `http://127.0.0.1:8080`, or the port
- * `QSTASH_DEV_PORT`, with a fixed token and fixed signing keys. First they request `GET /v2/keys`. If the server does not
- * answer with these keys within two seconds, they download and start their own server.
+ * The development mode of the published clients. With `QSTASH_DEV=true` they call `http://127.0.0.1:8080`, or
+ * the port `QSTASH_DEV_PORT`, with a fixed token and fixed signing keys. Before that, they request `GET
+ * /v2/keys`. If the server does not answer with these keys within two seconds, they download and start their
+ * own server.
  *
  * The token and the keys are public, so the stage accepts them only with `--dev`.
  */

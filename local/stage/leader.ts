@@ -1,4 +1,4 @@
-/** The leading process of a stage fires schedules, invokes timed functions, and deletes expired data, for all processes. */
+/** One process of a stage leads: it fires schedules, invokes timed functions, and deletes expired data. */
 import type { Control } from '../backup/control.ts';
 import { startExpiry } from '../dynamodb/expiry.ts';
 import { startTimers, type Timed } from '../lambda/timer.ts';
@@ -16,7 +16,7 @@ interface LeaderOptions {
 interface Leader {
   /**
    * @param isAlone whether no other process uses the store
-   * @throws Error of the disk; it can then be called again
+   * @throws Error of the disk; then it can be called again
    */
   readonly start: (isAlone: boolean) => Promise<void>;
   readonly stop: (signal: AbortSignal) => Promise<void>;

@@ -14,7 +14,7 @@ const record = z.object({
   destinations: z.optional(z.array(z.string())),
 });
 
-/** Patterns of all functions, queues, topics and buses, with the developer's endpoints. */
+/** Patterns of all functions, queues, topics and buses, each with the developer's endpoint for it. */
 const everywhere = (): readonly (readonly [pattern: string, endpoint: string | undefined])[] => [
   ['arn:aws:lambda:*:*:function:*', process.env['AWS_ENDPOINT_URL_LAMBDA']],
   ['arn:aws:sqs:*:*:*', developersSqs],
@@ -22,7 +22,10 @@ const everywhere = (): readonly (readonly [pattern: string, endpoint: string | u
   ['arn:aws:events:*:*:event-bus/*', process.env['AWS_ENDPOINT_URL_EVENTBRIDGE']],
 ];
 
-/** Allowed destinations in AWS: services with an endpoint, because the stage never calls AWS itself. */
+/**
+ * The destinations in AWS that are allowed: those with an endpoint of the developer. The stage itself never
+ * calls AWS.
+ */
 export const reachableDestinations = (): readonly string[] =>
   everywhere().flatMap(([pattern, endpoint = '']) => (endpoint === '' ? [] : [pattern]));
 
@@ -35,9 +38,11 @@ export interface Management {
 }
 
 /**
- * Finds or creates the account `local`: a paid account in the stage's region that may send to all reachable destinations.
+ * Finds or creates the account `local`: a paid account in the stage's region, which may send to all
+ * destinations that can be reached.
  *
- * @returns no keys if the account is suspended or deleted; undefined if there is none and none may be made
+ * @returns no keys if the account is suspended or deleted; undefined if it does not exist and may not be
+ * created
  */
 export async function localAccount(
   { url, username, password }: Management,
@@ -59,7 +64,7 @@ export async function localAccount(
     found.status === 404
       ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', ...set })
       : record.parse(await jsonOf(found));
-  // An earlier stage had another region, or no reachable destinations in AWS.
+  // An earlier stage may have had another region, or other endpoints.
   const isAsBefore =
     account.region === region && (account.destinations !== undefined || reachableDestinations().length === 0);
   if (!isAsBefore && !isPaused && account.deletion_time === 0)

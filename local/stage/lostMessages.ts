@@ -1,6 +1,7 @@
 /**
- * The leading process of a stage sends the messages that no queue, schedule or line has, and looks for missed fires. A kill in
- * the middle of an enqueue leaves such a message: its row is written before its place.
+ * Sends messages that are in no queue, schedule or line, and looks for missed fires. If a process is killed
+ * while a message joins a queue's line, it leaves such a message: its row is written first. The leading
+ * process does this.
  */
 import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -14,7 +15,7 @@ import type { StandIns } from './standIns.ts';
 
 const attempt = z.object({ accountId: z.string(), messageId: z.string(), attempt: z.number() });
 
-/** Entries before others get their turn. */
+/** How many entries are read before other work gets a turn. */
 const perTurn = 500;
 
 async function* valuesIn(store: Store, { from, to }: { readonly from: Buffer; readonly to: Buffer }) {
@@ -44,16 +45,19 @@ export async function* knownAttempts(store: Store): AsyncGenerator<KnownAttempt>
   }
 }
 
-/** How often the leading process checks whether another was killed. */
+/** How often the leading process checks whether another process was killed. */
 const lookEveryMs = 10_000;
-/** A message that a killed process accepted is looked for after this time: by then, requests of its time are answered. */
+/**
+ * Lost messages of a killed process are looked for after this time. Then all requests from before its end are
+ * answered.
+ */
 const settledMs = 40_000;
 
 /**
- * Sends the messages that killed processes have lost.
+ * Sends messages that killed processes have lost.
  *
- * @param isAlone whether no other process uses the store, so that none has a request to answer
- * @returns a function that ends the watch
+ * @param isAlone whether no other process uses the store, so that no request is in progress
+ * @returns a function that stops this
  */
 export function watchForLost(
   store: Store,
@@ -90,7 +94,7 @@ export function watchForLost(
 
 const notice = z.object({ accountId: z.string(), scheduleId: z.string(), saveId: z.string() });
 
-/** Starts the search for fires that schedules with `Svc-Catch-Up` missed while the stage was down. */
+/** Looks for fires that schedules with `Svc-Catch-Up` missed while the stage was not running. */
 export async function lookForMissedFires({ scheduler, sqs }: StandIns): Promise<void> {
   const time = new Date().toISOString();
   const looks = [...scheduler.inputs()].flatMap((input) => {

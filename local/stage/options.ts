@@ -15,36 +15,36 @@ import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '..
 
 export interface Options {
   readonly port: number;
-  /** The port of the publish URL; 0 chooses a free port, undefined means no publish URL. */
+  /** The port of the publish URL; 0 for a free port. If undefined, there is no publish URL. */
   readonly publishPort: number | undefined;
   readonly network: Network;
-  /** Undefined if no data are kept. */
+  /** Undefined if no data is kept. */
   readonly dataDirectory: string | undefined;
   /** How many processes share the work. */
   readonly processes: number;
   /** Whether the stage only answers reads. */
   readonly isPaused: boolean;
   readonly region: string;
-  /** Host names and CIDR blocks that deliveries may reach although they are not public. */
+  /** Private hosts and CIDR blocks that deliveries may reach. */
   readonly allowedDestinations: readonly string[];
-  /** The proxies of deliveries, as JSON, if any. */
+  /** The proxies for deliveries as JSON, if any. */
   readonly outboundProxies?: string | undefined;
-  /** The folder of accounts' certificates. Default: the one in the data directory. */
+  /** The folder with accounts' certificates. Default: in the data directory. */
   readonly tlsFolder?: string | undefined;
-  /** Dollars per message, taken from its account's budget. */
+  /** In dollars, taken from the account's budget. */
   readonly pricePerMessage: number;
-  /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
+  /** Whether the development mode of the published clients is supported; see `devMode.ts`. */
   readonly dev: boolean;
-  /** Limits waits for answers as on AWS (SVC_TEST_LONG_DELIVERY) instead of by this machine. Only for tests. */
+  /** Limits timeouts as on AWS (SVC_TEST_LONG_DELIVERY), not as on one machine. Only for tests. */
   readonly longDelivery?: LongDelivery | undefined;
-  /** The URL of another DynamoDB with the tables (SVC_TEST_DYNAMODB_URL). Only for tests. */
+  /** The URL of another DynamoDB that has the tables (SVC_TEST_DYNAMODB_URL). Only for tests. */
   readonly dynamodbUrl?: string | undefined;
 }
 
 const longDeliveries: readonly LongDelivery[] = ['functions', 'instances'];
 
 const mostProcesses = 64;
-/** More processes than this wait for each other's writes. */
+/** More processes would wait for each other's writes. */
 const mostByDefault = 8;
 const processesOf = (cores: number): number => Math.min(mostByDefault, Math.max(1, cores - 1));
 
@@ -106,7 +106,7 @@ function networks(text: string): string[] {
 
 const loopbackDestinations = ['127.0.0.0/8', '::1/128', 'localhost'];
 
-/** @throws Ending if a flag excludes or requires another */
+/** @throws Ending if two flags exclude each other, or one requires another */
 function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles>, dev: boolean): Network {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     throw new Ending('--tls-cert and --tls-key are given together: a certificate, and its key.', 2);
@@ -121,7 +121,6 @@ function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles
   return { ...network, tls };
 }
 
-/** @throws InvalidArgumentError */
 function proxyUrl(text: string): string {
   const url = text.includes('://') ? text : `http://${text}`;
   if (/^https?:/i.test(url) && URL.canParse(url)) return url;
@@ -140,7 +139,7 @@ function withoutProxy(text: string): readonly string[] {
   }
 }
 
-/** Reads the usual proxy variables. Lower-case names have priority, as in curl. */
+/** Reads the usual variables for proxies. Lower-case names take precedence, as in curl. */
 function proxiesIn(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   const either = <T>(variable: string, read: (text: string) => T): T | undefined =>
     fromVariable(environment, variable.toLowerCase(), read) ?? fromVariable(environment, variable, read);

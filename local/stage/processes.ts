@@ -1,4 +1,4 @@
-/** Identifies processes. The number alone may be reused. */
+/** Identifies a process by its number and start, because numbers are used again. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod/mini';
@@ -6,12 +6,15 @@ import { isSystemError } from './stageError.ts';
 
 export const processIdentity = z.object({
   pid: z.int().check(z.gte(1)),
-  /** As the operating system writes it. On Linux it counts from the machine's start, which is included. */
+  /**
+   * As the operating system writes it. On Linux it is relative to the start of the machine, which is
+   * included.
+   */
   startedAt: z.string(),
 });
 type ProcessIdentity = z.infer<typeof processIdentity>;
 
-/** @returns undefined if the process does not run; a zombie does not run */
+/** @returns undefined if the process is not running, or is a zombie */
 export function identify(pid: number): ProcessIdentity | undefined {
   const startedAt = (startOn[process.platform] ?? startElsewhere)(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
@@ -29,12 +32,13 @@ const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefin
 function startOnLinux(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the command in parentheses, with any characters. The third is the state, the 22nd the start.
+    // The second field is the command in parentheses, which may contain any characters. The third is the
+    // state, the 22nd the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19] ?? ''}`;
   } catch (error) {
-    // ESRCH: the process ended after the file was opened.
+    // ESRCH means that the process ended after the file was opened.
     if (isSystemError(error, 'ENOENT') || isSystemError(error, 'ESRCH')) return undefined;
     throw error;
   }

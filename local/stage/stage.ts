@@ -1,4 +1,4 @@
-/** The local stage: the real handlers and stand-ins for AWS in one process. */
+/** The local stage: the real handlers and the stand-ins for AWS, in one process. */
 import { setTimeout } from 'node:timers/promises';
 import { gatewayRoutes, type ApiFunction } from '../../lambdas/http/routes.ts';
 import {
@@ -52,44 +52,47 @@ import { firstVariables, toLines } from './variables.ts';
 
 export interface Stage {
   readonly url: string;
-  /** Empty unless this process started the stage. */
+  /** Empty if another process started the stage. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Does from now on what one process of a stage does for all, and stops doing so. */
+  /** Begins and ends the work that one process does for the whole stage. */
   readonly lead: () => Promise<void>;
   readonly resign: () => Promise<void>;
   /**
-   * Takes over the messages of processes that have ended.
+   * Takes over the messages of ended processes.
    *
    * @param isAfterKill whether one of them was killed
    */
   readonly adopt: (owners: readonly Owner[], isAfterKill: boolean) => Promise<void>;
   readonly planned: (fire: Fire) => void;
-  /** Looks for fires of which a process that has ended may not have told. */
+  /** Looks for fires that an ended process may not have reported. */
   readonly readAgain: () => Promise<void>;
   readonly inside: readonly string[];
-  /** Takes note of the hosts of other processes, to which nothing is delivered. */
+  /** Adds the hosts of other processes, which are refused as destinations. */
   readonly addPeers: (hosts: readonly string[]) => Promise<void>;
   readonly redrive: () => Promise<ParkedJobs>;
-  /** Says in `stop` that others go on: clients get time to use other connections. */
+  /** Announces that other processes continue. Then `stop` gives clients time to use other connections. */
   readonly replace: () => void;
-  /** Finishes attempts in flight within 10 s, takes no new requests then, finishes those in flight within 10 s, and stops. */
+  /**
+   * Stops: finishes attempts in flight within 10 s, and then, without new requests, the requests in flight
+   * within 10 s.
+   */
   readonly stop: () => Promise<void>;
 }
 
 type StageOptions = Options &
   StandInOptions & {
-    /** Default: loads functions into this process. Tests use other processes, which they can kill. */
+    /** By default, functions are loaded into this process. Tests use other processes, which they can kill. */
     readonly loadFunction?: typeof loadFunction;
-    /** Default: all of it. */
+    /** By default all of the work. */
     readonly share?: Share;
   };
 
-/** The time for attempts in flight when the stage stops, and then for requests. */
+/** When the stage stops, attempts in flight get this time, and then requests. */
 const drainMs = 10_000;
 
 const turnAwayMs = 5_000;
 
-/** Enough to work while some wait for the disk, but few compared with the deliveries in flight. */
+/** Enough to continue while some wait for the disk, but few compared with the deliveries in flight. */
 const publishesAtOnce = 12;
 
 /** @throws StageError if the developer can fix the cause: a wrong flag, a port in use, an incomplete store */
@@ -110,8 +113,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in order: the gateway and the publish URL, because handlers need their ports; the data directory and the
- * stand-ins; the handlers; the developer's account; and the event sources and timers.
+ * Starts the parts in this order: the gateway and the publish URL, because handlers need their ports; the
+ * data directory and the stand-ins; the handlers; the developer's account; and the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { region, network, isPaused, loadFunction: load = loadFunction } = options;
@@ -127,7 +130,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
   const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
-  // Requests wait until the functions are loaded, so the settings that it reads are there.
+  // Loaded at the first request. Requests wait until the functions are loaded, so the settings that this
+  // reads are set.
   const accountOf: AccountOf = async (headers, query) =>
     (await import('../../lambdas/http/caller.ts')).accountOf(headers, query);
   const { dataDirectory, share = wholeShare } = options;
@@ -176,10 +180,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...(developersSqs !== '' && { DESTINATION_SQS_URL: developersSqs }),
     OWN_HOSTS: [...own, ...inside, ...(share.peers ?? [])].join(','),
     API_URL: publicUrl,
-    // Hosts are not learned from requests, because clients may send any host.
+    // Hosts are not learned from requests, because clients can name any host.
     LEARN_HOSTS: 'false',
     LONGEST_TIMEOUT: String(longestTimeoutOf(options)),
-    // One address serves both APIs.
     CONSOLE_APIS: 'messaging management',
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
@@ -209,11 +212,11 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     if (publishUrl !== undefined) variables['SVC_PUBLISH_URL'] = publishUrl.url;
     data?.write('env', toLines(variables));
   }
-  // The event sources start last. Otherwise old messages would delay the start, and a failed start would have to stop their
-  // deliveries.
+  // The event sources start last. Otherwise old messages would delay the start, and their deliveries would
+  // have to be stopped if the start fails.
   const running = { ...options, report };
   const sources = feed(fed, running, sqs.queues, testControl?.leave);
-  // Before the timers start, because one of them also receives parked jobs, which hides them.
+  // Before the timers start, because one of them receives parked jobs and so hides them.
   if (!isPaused) await redriveAtStart(sqs.queues).catch(report);
   const isForAll = ({ name }: Timed): boolean => name !== 'redrive';
   const clocks = startTimers(
@@ -228,7 +231,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       const signal = AbortSignal.timeout(drainMs);
       return Promise.all(parts.map((part) => part.stop(signal)));
     };
-    // Requests are answered until the attempts in flight have ended. New messages wait for the next start.
+    // Requests are answered until the attempts in flight have ended. New messages are delivered after the
+    // next start.
     const turnedAway = isReplaced ? Promise.all(servers.map((server) => server.turnAway())) : undefined;
     await stop([leader, ...sources, ...clocks]);
     if (turnedAway !== undefined) await Promise.race([turnedAway, setTimeout(turnAwayMs)]);
@@ -260,7 +264,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   };
 }
 
-/** The disk of the data directory; undefined if no data are kept. */
+/** Watches the disk of the data directory; undefined if no data is kept. */
 function diskOf({ dataDirectory, announce, report }: StageOptions): Disk | undefined {
   return dataDirectory === undefined ? undefined : new Disk({ folder: dataDirectory, announce, report });
 }
@@ -279,16 +283,19 @@ const fedQueues = queueNames.flatMap((name) => {
   return handler === undefined ? [] : [{ name, handler, batchSize }];
 });
 
-/** The event sources' maximum concurrency. Default: Lambda's maximum. */
+/** The maximum concurrency of event sources. Default: Lambda's maximum. */
 const concurrency: Partial<Record<QueueFunction, number>> = {
   deliver: deliveryConcurrency,
   deliverAlone: aloneConcurrency,
 };
 
-/** The most concurrent invocations of the long queue. Each may wait hours for an answer, and holds a connection and a body. */
+/**
+ * The most concurrent invocations of the long queue. Each may wait for hours, and needs a connection and
+ * memory for a body.
+ */
 const waitingAtOnce = 10_000;
 
-/** Each may run in a separate process of some 100 MB. */
+/** Each may run in a separate process of about 100 MB. */
 const suspectsAtOnce = 4;
 
 type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };

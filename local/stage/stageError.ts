@@ -1,4 +1,4 @@
-/** An error whose cause the developer can fix. Only its message is printed, one sentence. */
+/** An error whose cause the developer can fix. Only its message, a sentence, is printed. */
 export class StageError extends Error {
   override readonly name = 'StageError';
 }

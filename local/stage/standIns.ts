@@ -51,20 +51,23 @@ const queueShapes: readonly QueueShape[] = queueNames.map((name) => {
 
 export type Urls = Readonly<Record<'dynamodb' | 'sqs' | 'scheduler' | 's3' | 'secrets', string>>;
 
-/** Functions that stop the parts of a stage, in the order of starting. Call the last one first. */
+/**
+ * Functions that stop the parts of a stage, in the order in which these started. The last one is called
+ * first.
+ */
 export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
   readonly isPaused?: boolean | undefined;
   readonly announce: (sentence: string) => void;
-  /** Called with errors that the stage survives. */
+  /** Called with errors after which the stage continues. */
   readonly report: (error: unknown) => void;
   /** The URL of another DynamoDB with the tables. Only for tests. */
   readonly dynamodbUrl?: string | undefined;
   /** The folder of accounts' certificates. Default: the one in the data directory. */
   readonly tlsFolder?: string | undefined;
-  /** Puts proxies in front of the stand-ins, through which all calls then go. Only for tests. */
+  /** Puts proxies in front of the stand-ins, so that all calls go through them. Only for tests. */
   readonly openProxies?: (
     urls: Urls,
   ) => Promise<{ readonly urls: Urls; readonly close: () => Promise<void> }>;
@@ -76,7 +79,7 @@ export interface StandIns {
   readonly handOvers: HandOvers;
   readonly sqs: Sqs;
   readonly scheduler: Scheduler;
-  /** Values by secret. Changing the map changes the secret. */
+  /** The values of secrets by name. A change of the map changes the secret. */
   readonly secretValues: Map<string, string>;
   /** The secrets from which all others are derived, by file name. */
   readonly secrets: Readonly<Record<string, string>>;
@@ -141,7 +144,7 @@ export async function startStandIns(
   };
   const handOvers = new Map<AwsService, HandedOver>([
     ['Sqs', { handOver: sqs.handOver, sdk: () => sqsSdk }],
-    // Loaded when the first message with a long delay needs it.
+    // Loaded when a message with a long delay first needs it.
     ['Scheduler', { ...scheduler.handedOver, sdk: () => import('@aws-sdk/client-scheduler') }],
   ]);
   if (dynamodbUrl === undefined) {
@@ -173,12 +176,12 @@ function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
 }
 
-/** Lets this process's future AWS clients pass their calls directly to stand-ins. */
+/** Lets all AWS clients that this process makes later pass their calls directly to stand-ins. */
 export function handOverCalls({ handOvers }: StandIns): void {
   addToClients(handingOver(handOvers));
 }
 
-/** The environment variables that the CDK app gives handlers, with the stand-ins' addresses. */
+/** The environment variables that the CDK app sets for handlers, with the addresses of the stand-ins. */
 export function environmentOf(
   region: string,
   { urls, sqs }: Pick<StandIns, 'urls'> & { readonly sqs: Pick<Sqs, 'queueUrl'> },
@@ -210,7 +213,7 @@ export function environmentOf(
     MASTER_SECRET_ID: masterSecretName,
     MANAGEMENT_SECRET_ID: managementSecretId,
     TLS_SECRETS: tlsSecrets,
-    // The stage has one queue for all regions.
+    // All regions have the same queue here.
     ACCOUNT_CHANGES_QUEUES: JSON.stringify(
       Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),
     ),

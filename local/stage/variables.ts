@@ -2,7 +2,7 @@
 import { ownCalls } from '../network/ownCalls.ts';
 import { localAccount, type Management } from './localAccount.ts';
 
-/** Makes the developer's account at the first start, unless the stage is paused. */
+/** Creates the developer's account at the first start, unless the stage is paused. */
 export async function firstVariables(
   management: Omit<Management, 'url'>,
   {

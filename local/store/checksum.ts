@@ -1,16 +1,15 @@
-/** Checksums of entries, and their sum. LMDB has none, and a disk may return wrong bytes. */
+/** Checksums of entries, and their sum. LMDB has no checksums, and a disk may return wrong bytes. */
 import { crc32 } from 'node:zlib';
 
-/** An entry differs from what was written. */
+/** An entry is not as it was written. */
 export class DamageError extends Error {}
 
 const checksumBytes = 4;
 
-/** With an empty array, zlib restarts and forgets the key. */
+/** Empty values are left out, because with an empty array zlib would forget the key. */
 const checksumOf = (key: Uint8Array, value: Uint8Array): number =>
   value.length === 0 ? crc32(key) : crc32(value, crc32(key));
 
-/** Puts a checksum of key and value before the value. */
 export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(checksumBytes + value.length);
   bytes.writeUInt32BE(checksumOf(key, value));
@@ -18,7 +17,7 @@ export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   return bytes;
 }
 
-/** Whether the bytes are a checksum and this value. */
+/** Whether the bytes are a valid checksum followed by this value. */
 export const isSealed = (bytes: Buffer, value: Buffer): boolean =>
   bytes.length === checksumBytes + value.length && bytes.compare(value, 0, value.length, checksumBytes) === 0;
 
@@ -33,12 +32,11 @@ export function checked(key: Uint8Array, bytes: Buffer): Buffer {
   throw new DamageError('The store is damaged: an entry differs from what was written.');
 }
 
-/** No other entry has this key. */
 export const sumKey = Buffer.from('=');
 
 /**
- * The sum of all entries' checksums, itself an entry, which each transaction updates. It reveals missing or outdated entries: a
- * disk may lose a confirmed write.
+ * The sum of all entries' checksums. It is itself an entry, which each transaction updates. It reveals
+ * missing or outdated entries, because a disk may lose a write that it has confirmed.
  */
 export class Sum {
   #sum: number;

@@ -4,7 +4,7 @@ import { damageAt, longAt, type PageFile } from './pageFile.ts';
 
 const magic = 0xbeefc0de;
 const version = 2;
-/** The file's flags: free pages have integer keys (0x08), and the store is a file instead of a folder (0x4000). */
+/** Flags of the file: free pages have integer keys (0x08), and the store is a file, not a folder (0x4000). */
 const fileFlags = 0x4008;
 const leastPageBytes = 512;
 const mostPageBytes = 65_536;
@@ -14,7 +14,7 @@ const noPage = 2n ** 64n - 1n;
 const at = { magic: 24, version: 28, freeTree: 48, mainTree: 96, lastPage: 144, transaction: 152 } as const;
 const metaBytes = 168;
 
-/** A tree of pages (`MDB_db`), with the last transaction's counts. */
+/** A tree of pages (`MDB_db`), with its counts as of the last transaction. */
 export interface Tree {
   readonly depth: number;
   readonly branches: number;
@@ -22,18 +22,16 @@ export interface Tree {
   readonly overflows: number;
   readonly entries: number;
   readonly root: number | undefined;
-  /** The transaction that wrote the root. */
   readonly rootTransaction: number;
 }
 
 export interface Meta {
   readonly transaction: number;
-  /** The last page in use, or a later one. */
   readonly lastPage: number;
   /** The free pages, by the transactions that freed them. */
   readonly free: Tree;
   readonly main: Tree;
-  /** The used part of its page. */
+  /** The used part of the meta page. */
   readonly bytes: Buffer;
 }
 
@@ -46,7 +44,8 @@ export interface Meta {
 export function readMetas(file: PageFile): Meta {
   file.pageBytes = pageBytesOf(file);
   const [even, odd] = [readMeta(file, 0), readMeta(file, 1)];
-  // A new file has written only the second page, or neither, and so has a compact copy, whose pages are all from transaction 1.
+  // In a new file only the second meta page, or neither, is written. The same is true for a compact copy,
+  // whose pages are all of transaction 1.
   if (even.transaction === 0 && even.main.root === undefined && even.free.root === undefined) {
     return odd.transaction === 0 ? even : { ...odd, main: { ...odd.main, rootTransaction: 1 } };
   }
@@ -90,7 +89,7 @@ function readMeta(file: PageFile, page: number): Meta {
   };
 }
 
-/** Makes both meta pages of a file that has only this transaction, each with its page number. */
+/** Makes both meta pages, with their page numbers, of a file that has only this transaction. */
 export function metaPagesOf(bytes: Buffer): readonly (readonly [number, Buffer])[] {
   const transaction = longAt(bytes, at.transaction);
   return [transaction, transaction - 1].map((number) => {

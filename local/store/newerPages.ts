@@ -1,4 +1,7 @@
-/** Finds the pages that changed after a transaction. LMDB never overwrites a page in use: a change also writes all pages above. */
+/**
+ * Finds the pages that changed after a transaction. LMDB never overwrites a page that is in use. A change
+ * also writes all pages above the changed one.
+ */
 import { checked, DamageError } from './checksum.ts';
 import { readMetas, type Meta } from './metas.ts';
 import { childrenOf, leavesOf } from './nodes.ts';
@@ -21,10 +24,10 @@ export function readMetaAtWork(file: PageFile): Meta {
 }
 
 /**
- * Checks and returns pages, with those that continue them. Unused bytes are zero.
+ * Checks and returns pages, each with the pages that continue it. Unused bytes are set to zero.
  *
- * @param meta its transaction must be kept by a snapshot
- * @param after 0 for all pages
+ * @param meta whose transaction a snapshot must keep
+ * @param after the transaction; 0 for all pages
  * @throws DamageError
  */
 export async function* newerPages(file: PageFile, meta: Meta, after: number): AsyncGenerator<Buffer> {

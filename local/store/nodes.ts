@@ -1,9 +1,14 @@
 /** The nodes of a page (`MDB_node` in LMDB's source): children of branches, and entries of leaves. */
 import { damageAt, headerBytes, longAt } from './pageFile.ts';
 
-/** A node begins with the length of its value (or a child's number), flags, and the length of its key. */
+/**
+ * A node begins with the length of its value (or the number of a child), flags, and the length of its key.
+ */
 const nodeBytes = 8;
-/** The value is on separate pages: the node has their first number, their transaction and their count. */
+/**
+ * If a value is on separate pages, the node has the number of the first page, their transaction, and how many
+ * there are.
+ */
 const overflowBytes = 24;
 const overflowFlag = 0x01;
 
@@ -17,7 +22,7 @@ export interface Overflow {
 
 interface Child {
   readonly page: number;
-  /** The first key that the child may have; empty for a branch's first child. */
+  /** The first key that the child can have; empty for the first child. */
   readonly key: Buffer;
 }
 
@@ -26,10 +31,9 @@ interface Leaf {
   readonly value: Buffer | Overflow;
 }
 
-/** @throws DamageError */
 export function childrenOf(page: number, bytes: Buffer): readonly Child[] {
   const offsets = offsetsOf(page, bytes, () => 0);
-  // LMDB merges a branch with one child into its parent.
+  // LMDB would have merged a branch with one child into its parent.
   if (offsets.length < 2) throw damageAt(page, 'has too few children');
   return offsets.map((offset) => ({
     page: bytes.readUInt32LE(offset) + bytes.readUInt16LE(offset + 4) * 2 ** 32,
@@ -37,7 +41,6 @@ export function childrenOf(page: number, bytes: Buffer): readonly Child[] {
   }));
 }
 
-/** @throws DamageError */
 export function leavesOf(page: number, bytes: Buffer): readonly Leaf[] {
   const offsets = offsetsOf(page, bytes, (offset) =>
     isOverflow(bytes, offset) ? overflowBytes : bytes.readUInt32LE(offset),
@@ -71,7 +74,7 @@ function keyAt(bytes: Buffer, offset: number): Buffer {
   return bytes.subarray(start, start + bytes.readUInt16LE(offset + 6));
 }
 
-/** Finds the nodes of a page, in key order. */
+/** Finds the offsets of a page's nodes, in key order. */
 function offsetsOf(page: number, bytes: Buffer, valueBytes: (offset: number) => number): readonly number[] {
   const lower = bytes.readUInt16LE(20);
   const upper = bytes.readUInt16LE(22);

@@ -12,11 +12,11 @@ import { Store } from './store.ts';
 const format = 1;
 const about = z.object({
   format: z.literal(format),
-  /** Whether a stage has used it. It then has data, and the secrets belong to it. */
+  /** Whether a stage has used the store. Then it has data, and the secrets belong to it. */
   isUsed: z.boolean(),
-  /** Tells its transactions from those of other stores. */
+  /** Distinguishes this store from others. */
   id: z.optional(z.string()),
-  /** When a process of the stage was first and last killed, epoch milliseconds, since lost messages were looked for. */
+  /** When a process of the stage was first and last killed after the last search for lost messages. */
   killedAt: z.optional(z.number()),
   lastKilledAt: z.optional(z.number()),
 });
@@ -30,7 +30,7 @@ function aboutOf(store: Store): About {
   return read;
 }
 
-/** Empty for a store of an earlier release. @throws StageError if a later release made it */
+/** The store's id; empty if an earlier release made it. @throws StageError if a later release made it */
 export const idOf = (store: Store): string => aboutOf(store).id ?? '';
 
 interface Kills {
@@ -48,7 +48,7 @@ export function killsOf(store: Store): Kills | undefined {
     : { first: killedAt, last: lastKilledAt };
 }
 
-/** Notes that a process was killed. A publish that this interrupted may have left a message without a job. */
+/** Records that a process was killed. If that interrupted a publish, a message may have no job. */
 export function noteKill(store: Store, at: number): Promise<void> {
   return store.change((write) => {
     const about = aboutOf(store);
@@ -56,7 +56,7 @@ export function noteKill(store: Store, at: number): Promise<void> {
   });
 }
 
-/** Notes that the jobs of such messages were sent, unless another process was killed after `last`. */
+/** Records that the jobs of such messages were sent, unless another process was killed after `last`. */
 export function endKills(store: Store, last: number): Promise<void> {
   return store.change((write) => {
     const { killedAt, lastKilledAt = killedAt, ...others } = aboutOf(store);
@@ -66,12 +66,12 @@ export function endKills(store: Store, last: number): Promise<void> {
 
 interface OpenStore {
   readonly store: Store;
-  /** Whether no stage has used it. */
+  /** Whether no stage has used the store yet. */
   readonly isNew: boolean;
 }
 
 /**
- * @param isExpected whether the directory was used before; a missing store is then an error
+ * @param isExpected whether the directory was used before, so that the store must exist
  * @throws StageError if the store is missing, incomplete or damaged
  */
 export async function openStore(
@@ -113,7 +113,7 @@ export function markUsed(store: Store): Promise<void> {
 const aboutBytes = (described: Omit<About, 'format'>): Buffer =>
   Buffer.from(JSON.stringify({ ...described, format }));
 
-/** Creates a store with only its description. The file gets its name when it is complete. */
+/** Creates a store that has only its description. The file gets its name when it is complete. */
 async function make(file: string): Promise<void> {
   const unfinished = `${file}.new`;
   for (const name of [unfinished, `${unfinished}-lock`]) rmSync(name, { force: true });
@@ -126,7 +126,7 @@ async function make(file: string): Promise<void> {
   flushFolder(dirname(file));
 }
 
-/** The store has not all of its data. */
+/** The store or a part of its data is missing. */
 export class LostError extends StageError {}
 
 export const lost = (file: string, state: string): LostError =>

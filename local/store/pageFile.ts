@@ -9,16 +9,16 @@ export const headerBytes = 24;
 const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const;
 export type Kind = keyof typeof kinds;
 
-/** The event loop is not blocked for longer than this, in milliseconds, unless the disk is slower. */
+/** After this time (in milliseconds) the event loop gets a turn, unless the disk is slower. */
 const longestTurnMs = 20;
 
 /** Makes an error whose message completes the sentence "The file is damaged: …". */
 export const damageAt = (page: number, what: string): DamageError => new DamageError(`page ${page} ${what}`);
 
-/** Reads an 8-byte number. Numbers too large to be exact still compare as too large. */
+/** Reads an 8-byte number. Very large numbers are not exact, but compare as too large. */
 export const longAt = (bytes: Buffer, offset: number): number => Number(bytes.readBigUInt64LE(offset));
 
-/** The number of pages that begin with this header. */
+/** The number of pages that share this header. */
 export const countOf = (header: Buffer): number =>
   header.readUInt16LE(18) === kinds.overflow ? header.readUInt32LE(20) : 1;
 

@@ -1,9 +1,10 @@
 /**
- * Looks for damage in a store's file. LMDB has no checksums of pages: with a damaged page it may crash, or find fewer entries.
+ * Looks for damage in a store's file. LMDB has no checksums for pages. With a damaged page it may crash, or
+ * find fewer entries.
  *
- * The check misses a lost last transaction if the newer meta page has its previous content, as after a loss of power before the
- * transaction's end. If time is too short for all leaves, it may also miss an outdated leaf, which only the sum of all entries
- * shows.
+ * The check does not notice if the last transaction is lost because the newer meta page has its previous
+ * content, as after a loss of power. If time is too short for all leaves, it may also miss an outdated leaf,
+ * which only the sum of all entries shows.
  */
 import { checked, DamageError, Sum, sumKey } from './checksum.ts';
 import { readMetas } from './metas.ts';
@@ -11,7 +12,7 @@ import { damageAt, longAt, PageFile } from './pageFile.ts';
 import { Owned, TreeCheck } from './treeCheck.ts';
 
 const defaultLimitMs = 1_000;
-/** Pages at the end may be missing in the file if they are free. Only up to this number are checked. */
+/** Free pages at the end of the file may be missing. At most this many are accepted. */
 const mostMissing = 2 ** 24;
 
 export interface CheckOptions {
@@ -85,13 +86,15 @@ function isSound(key: Buffer, value: Buffer): boolean {
   }
 }
 
-/** Returns the transaction that freed pages, from the key of their list. */
 function transactionOf(key: Buffer): number {
   if (key.length !== 8) throw new DamageError('its list of free pages has a wrong key');
   return longAt(key, 0);
 }
 
-/** Takes the pages of a list: their count, then a number for each page, or a block's negative length before its first page. */
+/**
+ * Takes the pages in a list of free pages. The list has their count, then the number of each page; for a
+ * block, it has its negative length before its first page.
+ */
 function takeFree(owned: Owned, list: Buffer): void {
   const wrong = (): DamageError => new DamageError('its list of free pages is wrong');
   if (list.length < 8 || list.length % 8 !== 0) throw wrong();
@@ -99,7 +102,7 @@ function takeFree(owned: Owned, list: Buffer): void {
   if (end > list.length) throw wrong();
   for (let at = 8; at < end; at += 8) {
     const entry = Number(list.readBigInt64LE(at));
-    // Pages that were taken from the list leave zeros.
+    // Pages that were already used again are zeros in the list.
     if (entry === 0) continue;
     if (entry > 0) owned.take(entry);
     else if (at + 8 < end) owned.take(longAt(list, (at += 8)), -entry);

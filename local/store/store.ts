@@ -1,12 +1,13 @@
 /**
- * The store of one machine: a file of ordered entries, based on LMDB. Tables, queues, schedules and objects are all in it, so
- * that they can be written together.
+ * The store of one machine: a file of sorted entries, based on LMDB. Tables, queues, schedules and objects
+ * are all in it, so that they can be written together.
  *
- * Writes of a turn of the event loop are one transaction, and so are those that arrive while another transaction is written.
- * Reads see only what is on the disk: after a kill or a loss of power, the file has each transaction completely or not at all.
+ * All writes in one turn of the event loop are one transaction, and so are those that arrive while another
+ * transaction is written. Reads see only what is on the disk: after a kill or a loss of power, each
+ * transaction is in the file completely or not at all.
  *
- * Several processes can use the file. Their transactions follow one another, so a change that depends on entries is decided
- * inside its transaction.
+ * Several processes can use the file. Their transactions follow one another, so a change that depends on
+ * entries is decided inside its transaction.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -22,7 +23,10 @@ export interface Entry {
   readonly value: Buffer;
 }
 
-/** The contents at a moment. Call `done` soon, because the file cannot reuse freed space until then. */
+/**
+ * The contents at a moment. `done` must be called soon, because freed space in the file cannot be used until
+ * then.
+ */
 export interface Snapshot {
   readonly transaction: Transaction;
   readonly done: () => void;
@@ -36,10 +40,8 @@ interface RangeOptions {
   readonly at?: Snapshot | undefined;
 }
 
-/** Writes an entry, or deletes it if the value is undefined. */
 export type Write = (key: Buffer, value: Buffer | undefined) => void;
 
-/** Changes that share a transaction. */
 class Batch {
   readonly changes: ((write: Write) => void)[] = [];
   readonly onWritten: (() => void)[] = [];
@@ -52,29 +54,29 @@ class Batch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // The result may not be awaited.
+    // Not every caller waits for the result.
     this.committed.catch(() => undefined);
   }
 }
 
 const isWindows = process.platform === 'win32';
 
-/** Bytes. LMDB would silently omit an entry with a longer key. */
+/** In bytes. LMDB would omit an entry with a longer key without an error. */
 const longestKey = 1_978;
-/** The longest delay of a write whose result is not awaited, in milliseconds. */
+/** A write for which no caller waits is delayed by at most this (ms). */
 const longestWaitMs = 10;
 
 export class Store {
-  /** Whether the file outlives the process. A removed file cannot be reopened. */
+  /** Whether the file remains when the process ends. A file that was removed cannot be reopened. */
   readonly #isLasting: boolean;
-  /** The moment that all reads see, of a store that another process writes. */
+  /** If another process writes the store, the moment that all reads see. */
   readonly #at: Snapshot | undefined;
   readonly #open: () => RootDatabase<Buffer, Buffer>;
   #database: RootDatabase<Buffer, Buffer>;
   readonly #refusals: Refusals;
   /** Ranges and snapshots in use. The file cannot be closed until they are done. */
   #readers = 0;
-  /** `doubtful`: the file must be reopened. `closed`: it is closed for that. */
+  /** `doubtful`: the file must be reopened. `closed`: it is being reopened. */
   #state: 'open' | 'doubtful' | 'closed' = 'open';
   #next: Batch | undefined;
   #current: Batch | undefined;
@@ -84,7 +86,7 @@ export class Store {
 
   /**
    * @param file undefined for a store that ends with the process
-   * @param isOfOther whether another process writes it; it is then read as it is now
+   * @param isOfOther whether another process writes it; then it is read as it is now
    */
   constructor(file: string | undefined, isOfOther = false) {
     this.#refusals = new Refusals(file);
@@ -104,36 +106,35 @@ export class Store {
       });
     this.#database = this.#open();
     if (isOfOther) this.#at = this.snapshot();
-    // A file without a name disappears with its process, however the process ends.
+    // Removed at once, so that it disappears with the process, however that ends.
     if (file === undefined && !isWindows) for (const name of [path, `${path}-lock`]) rmSync(name);
   }
 
-  /** @throws DamageError if the value differs from what was written */
+  /** @throws DamageError if the value is not as it was written */
   get(key: Buffer, at = this.#at): Buffer | undefined {
     const value = this.#readable().get(key, at && { transaction: at.transaction });
     return value && checked(key, value);
   }
 
   /**
-   * The value in memory that may change with the next read.
+   * Gets a value in shared memory, which the next read may change.
    *
-   * @param known a value that was read or written before, which is not checked again
+   * @param known a value that was read or written before, and need not be checked again
    * @throws DamageError as `get` does
    */
   peek(key: Buffer, known: Buffer | undefined): Buffer | undefined {
     if (this.#at !== undefined) return this.get(key);
     const shared = this.#readable().getBinaryFast(key);
-    // Only its property `length` says the value's length.
+    // The buffer is longer. Its property `length` says how long the value is.
     const value = shared?.subarray(0, shared.length);
     return value && (known !== undefined && isSealed(value, known) ? known : checked(key, value));
   }
 
-  /** Lets the next reads see what other processes have written. */
+  /** Lets reads see the writes of other processes. */
   refresh(): void {
     if (this.#at === undefined) this.#readable().resetReadTxn();
   }
 
-  /** @throws DamageError as `get` does */
   *range(options: RangeOptions): Generator<Entry> {
     this.#readers += 1;
     try {
@@ -154,7 +155,7 @@ export class Store {
     }
   }
 
-  /** @throws DamageError if an entry is missing, or differs from what was written, or is older than others */
+  /** @throws DamageError if an entry is missing, not as it was written, or older than others */
   checkSum(): void {
     const sum = new Sum(undefined);
     const transaction = this.#at?.transaction;
@@ -191,12 +192,13 @@ export class Store {
   }
 
   /**
-   * Decides about writes inside the next transaction, where reads see all earlier writes, those of other processes too.
+   * Decides about writes inside the next transaction, where reads see all earlier writes, even of other
+   * processes.
    *
-   * @param decide throws before its first write, or not at all
-   * @param onWritten called with its result before anyone who waits for the disk
-   * @returns its result, when its writes are on the disk
-   * @throws Error of `decide`, or of the disk; nothing was then written
+   * @param decide may throw before its first write
+   * @param onWritten called with the result before callers that wait for the disk
+   * @returns the result of `decide`, when the writes are on the disk
+   * @throws Error of `decide`, or of the disk; nothing was written then
    */
   async change<Result>(
     decide: (write: Write) => Result,
@@ -229,7 +231,7 @@ export class Store {
   /**
    * Waits until all writes are on the disk.
    *
-   * @throws Error of the disk; no waiting write was then made
+   * @throws Error of the disk; then no waiting write was made
    */
   committed(): Promise<void> {
     if (this.#next === undefined) return this.#current?.committed ?? Promise.resolve();
@@ -237,7 +239,6 @@ export class Store {
     return this.#next.committed;
   }
 
-  /** Flushes all writes, and closes the file. */
   async close(): Promise<void> {
     await Promise.allSettled([this.committed()]);
     await this.#committing;
@@ -253,7 +254,7 @@ export class Store {
 
   async #commitAll(): Promise<void> {
     while (this.#isDue) {
-      // Includes everything that is ready now.
+      // Lets all writes join that are made in this turn of the event loop.
       await setImmediate();
       clearTimeout(this.#timer);
       this.#timer = undefined;
@@ -308,7 +309,6 @@ export class Store {
     return this.#database;
   }
 
-  /** Makes changes, and writes the new sum of all entries, in a transaction. */
   #make({ changes }: Batch): void {
     let sum: Sum | undefined;
     const write: Write = (key, value) => {
@@ -344,7 +344,6 @@ export class Store {
   }
 }
 
-/** @throws RangeError */
 function checkKey(key: Buffer): void {
   if (key.length > longestKey || key.equals(sumKey)) throw new RangeError('No entry can have this key.');
 }

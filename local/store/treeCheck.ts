@@ -4,19 +4,22 @@ import type { Meta, Tree } from './metas.ts';
 import { childrenOf, leavesOf, type Overflow } from './nodes.ts';
 import { damageAt, headerBytes, longAt, type Kind, type PageFile } from './pageFile.ts';
 
-/** More levels than LMDB has. */
+/** More levels than a tree of LMDB can have. */
 const mostLevels = 32;
 
-/** A page of a tree, with the keys that it may have: from `low`, and below `high`. */
+/** A page of a tree, and the range of its keys: from `low`, and below `high`. */
 interface Place {
   readonly page: number;
   readonly low: Buffer | undefined;
   readonly high: Buffer | undefined;
-  /** The transaction that wrote the parent. A page is never newer, because writing it also writes its parents. */
+  /**
+   * The transaction that wrote the parent. The page cannot be newer, because writing a page also writes its
+   * parents.
+   */
   readonly newest: number;
 }
 
-/** The pages that already belong to something. */
+/** The pages that are already known to be in use. */
 export class Owned {
   readonly #bits: Uint8Array;
   readonly #lastPage: number;
@@ -26,7 +29,7 @@ export class Owned {
     this.#bits = new Uint8Array(Math.floor(lastPage / 8) + 1);
   }
 
-  /** @throws DamageError if a page already has an owner or cannot have one */
+  /** @throws DamageError if a page is already in use or cannot be used */
   take(page: number, count = 1): void {
     const isThere = page >= 2 && count >= 1 && page + count - 1 <= this.#lastPage;
     if (!isThere) throw new DamageError(`page ${page} is named, but is not one of its pages`);
@@ -44,7 +47,7 @@ export class Owned {
 
 interface TreeOptions {
   readonly compare: (one: Buffer, other: Buffer) => number;
-  /** @throws DamageError if an entry differs from what was written */
+  /** @throws DamageError if an entry is not as it was written */
   readonly check: (key: Buffer, value: Buffer, page: number) => void;
 }
 
@@ -54,7 +57,7 @@ export class TreeCheck {
   readonly #meta: Meta;
   readonly #tree: Tree;
   readonly #options: TreeOptions;
-  /** The branches above leaves. */
+  /** The branches directly above leaves. */
   #lowest: Place[] = [];
   #overflows = 0;
   #entries = 0;
@@ -87,7 +90,7 @@ export class TreeCheck {
       for (const place of level) {
         const below = this.#below(place);
         for (const { page } of below) this.#owned.take(page);
-        // There are many leaves, so they are found again instead of stored.
+        // There are many leaves, so they are read again instead of remembered.
         if (isLowest) found.leaves += below.length;
         else next.push(...below);
         newer.push({ ...place, newest: below[0]?.newest ?? 0 });
@@ -100,9 +103,9 @@ export class TreeCheck {
   }
 
   /**
-   * Checks leaves and their values, newest parents first, and finally the counts.
+   * Checks leaves and their values, those with the newest parents first, and finally the counts.
    *
-   * @param until no leaf is started after this time, as in `performance.now()`
+   * @param until no leaf is begun after this time, as in `performance.now()`
    * @returns whether all were checked
    */
   async checkLeaves(until: number): Promise<boolean> {
@@ -148,7 +151,7 @@ export class TreeCheck {
     }));
   }
 
-  /** Checks that keys ascend and are within the parent's. */
+  /** Checks that keys are in order and within the parent's range. */
   #checkOrder({ page, low, high }: Place, entries: readonly { readonly key: Buffer }[]): void {
     let last: Buffer | undefined;
     for (const { key } of entries) {
@@ -175,7 +178,7 @@ export class TreeCheck {
 
   #overflow({ page, transaction, count, length }: Overflow): Buffer {
     const { pageBytes } = this.#file;
-    // A value that replaced a larger one in the same transaction keeps its pages.
+    // A value that replaced a larger one in the same transaction still has the larger one's pages.
     if (headerBytes + length > count * pageBytes) throw damageAt(page, 'is of a shorter value');
     this.#owned.take(page, count);
     const bytes = this.#file.read(page, 'overflow', count);

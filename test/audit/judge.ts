@@ -31,7 +31,8 @@ const reportShape = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
     z.string(),
-    // A text names another vulnerable package that makes this one vulnerable. The other package has the advisory.
+    // A text is the name of another vulnerable package, which makes this one vulnerable. The advisory is in
+    // that one's entry.
     z.object({ via: z.array(z.union([z.string(), advisory])) }),
   ),
 });
@@ -70,7 +71,7 @@ export function readReport(output: string): Report {
     return { kind: 'report', vulnerabilities: [...byId.values()] };
   }
   const { message, error } = failureShape.parse(json);
-  // npm's error has a code if the problem is on this machine, but not if the registry is the problem.
+  // npm's error has a code if the problem is on this machine, and none if it is in the registry.
   if (error.code !== undefined) throw new Error(`npm audit failed: ${error.code}, ${error.summary ?? ''}`);
   return { kind: 'unreachable', reason: message ?? 'npm gives no reason' };
 }

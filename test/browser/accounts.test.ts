@@ -121,7 +121,7 @@ describe('An operator', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: 'max_queues' }).getByText('33').waitFor();
     expect(await accountOf(id)).toMatchObject({ budget: 80, max_queues: 33, max_topics: 100, type: 'paid' });
-    // An account that differs from its plan may get another plan.
+    // The plan of an account whose limits differ from the plan can be changed.
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Plan').selectOption('free');
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -209,7 +209,7 @@ describe('An operator', () => {
     const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
     await page.getByText('$5.00').waitFor();
     const cost = page.getByText('Cost this month').locator('xpath=..');
-    // The counts reach the tables shortly after.
+    // The console shows the counts shortly after.
     await eventually(
       async () => {
         await page.reload();

@@ -41,7 +41,7 @@ it('The verdict covers only what was read', async () => {
   await inbox.received(1);
   const page = await openConsole({ at: '#/keys', token: owner.token });
   let known: { readonly deadLetters?: number; readonly schedules: readonly string[] } = { schedules: [] };
-  // A test cannot wait for reads of more than a second.
+  // Marks the answer as incomplete, because a test cannot wait until a read takes more than a second.
   await page.route('**/v2/stats/attention', async (route) => {
     const response = await route.fetch();
     const found = z.record(z.string(), z.unknown()).parse(await response.json());

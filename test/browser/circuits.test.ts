@@ -33,7 +33,7 @@ it('A host that is down is shown with the flow-control keys, and its circuit is 
   expect(await barriersOf(page)).toEqual([]);
   expect(await isTooWide(page)).toBe(false);
 
-  // The waiting message’s timeline says so.
+  // The message's timeline says that it waits for its host.
   await page.goto(page.url().replace(/#.*$/, `#/messages/${id}`));
   await page.getByText('waits for its host').first().waitFor();
   await page.goto(page.url().replace(/#.*$/, '#/flow-control'));

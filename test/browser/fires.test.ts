@@ -65,7 +65,7 @@ it('A schedule shows its last fires, and the outcomes of their messages', async 
   expect(page.url()).toMatch(/#\/messages\?scheduleId=minutely$/);
   await page.getByRole('row').nth(2).waitFor();
 
-  // The list says so, too, with the number of failures in a row.
+  // The list of schedules shows the failure, too, and the number of failures in a row.
   await stage.advance(minuteMs);
   await eventually(
     async () => fired.parse(await call('GET', '/v2/schedules/minutely/fires')),

@@ -37,7 +37,7 @@ describe('The frame', () => {
     await top.getByText('The service cannot be reached').waitFor();
     await page.getByRole('main').getByRole('alert').getByText('The service cannot be reached').waitFor();
     const before = await time.textContent();
-    // The frame’s own clock continues.
+    // The age at the top of the page still grows.
     const age = top.getByText(/from \d+ \w+ ago/);
     const first = await age.textContent();
     await eventually(
@@ -118,7 +118,7 @@ describe('The frame', () => {
       expect(box && box.x >= 0 && box.x + box.width <= 400 && box.y < 80).toBe(true);
     }
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    // Figures are two in a row.
+    // Two figures are in each row.
     await publishAs({ token }, receiver.inbox().url);
     await page.goto(`${service.url}/console#/overview`);
     const figures = page.locator('.figure');

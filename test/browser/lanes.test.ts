@@ -71,7 +71,7 @@ describe('A queue', () => {
     for (const path of ['first', 'second']) await enqueue(name, `https://example.com/${path}`);
     const page = await openConsole({ at: '#/keys' });
     let [empty, cut] = [0, 0];
-    // A test cannot wait for pages that take more than a second.
+    // Marks the page as incomplete, because a test cannot wait until a page takes more than a second.
     await page.route(/\/v2\/messages\?.*CREATED/, async (route) => {
       const url = new URL(route.request().url());
       const response = await route.fetch();

@@ -84,7 +84,7 @@ describe('The overview of an account', () => {
     expect(page.url()).toMatch(/#\/overview\?over=hour$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
     const chart = page.locator('figure').filter({ hasText: 'Delivered and failed' });
-    // The same numbers by key, by pointer and in the table, with the hour’s twelve steps.
+    // Key, pointer and table show the same numbers, with the hour’s twelve steps.
     await chart.getByRole('img').focus();
     const read = async (key: string) => {
       await page.keyboard.press(key);

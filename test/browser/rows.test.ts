@@ -40,7 +40,7 @@ describe('A row', () => {
     const end = await link.getByText('older/the-end', { exact: false }).last().boundingBox();
     expect((end?.x ?? 0) + (end?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0) + 1);
     expect(await rows(page).locator('.labels').getAttribute('title')).toContain(first);
-    // So do those of a shorter address that still does not fit.
+    // The same is true for a shorter address that does not fit either.
     const shorter = await publishDelayed('https://example.com/orders/4711');
     await page.goto(`${service.url}/console#/messages?messageIds=${shorter}`);
     expect(await rows(page).locator('.cut-middle > :last-child').innerText()).toMatch(/orders.4711$/);

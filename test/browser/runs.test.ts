@@ -329,7 +329,7 @@ describe('Runs', () => {
     const rows = page.getByRole('row').filter({ hasText: label });
     await rows.nth(2).waitFor();
     expect(await barriersOf(page)).toEqual([]);
-    // The dialogue fixes the time: later failures are not counted.
+    // The dialogue does not count failures after it was opened.
     const openDialog = async (verb: string, number: string): Promise<void> => {
       await page
         .getByRole('button', { name: `${verb} the ${number === '1 run' ? '1 match' : '3 matches'}…` })
@@ -340,7 +340,7 @@ describe('Runs', () => {
     await openDialog('Restart', '3 runs');
     await page.getByRole('button', { name: 'Restart 3 runs' }).click();
     await page.getByText('3 runs restarted.').waitFor();
-    // They have failed again.
+    // The resumed runs have failed again.
     await eventually(
       () => lettersOf(label),
       ({ length }) => length === 3 && flow.ran === 6,

@@ -217,7 +217,7 @@ describe('Nothing moves when an answer is late', () => {
   ])('to %s', async (_what, screenOf, late, text) => {
     const page = await openConsole({ token: account.token, at: '#/keys', isOperator: true });
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
-    // A page that is left may never hear what became of its last requests.
+    // A page that is left may never learn the outcome of its last requests.
     await page.goto('about:blank');
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
@@ -232,7 +232,7 @@ describe('Nothing moves when an answer is late', () => {
     const asked = page.waitForRequest(late);
     await page.goto(`${service.url}/console?again#/${screenOf()}`);
     const held = await asked;
-    // Everything else is answered and drawn.
+    // All other requests are answered, and their answers are drawn.
     for (const request of requests) if (request !== held) await request.response();
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     expect(await page.getByText(text).count()).toBe(0);

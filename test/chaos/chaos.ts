@@ -99,7 +99,7 @@ async function runIn(
   await attacking;
   receivers.calm();
   app.calm();
-  // The measure also counts the faults so far.
+  // Counts the faults so far, too.
   await stage.measure();
   stage.tell('calm');
   await settle(fixture, say);
@@ -161,7 +161,10 @@ const measureEveryMs = 4_000;
 /** How much longer the storm may continue until each kind of fault has struck. */
 const mostLongerMs = 180_000;
 
-/** Six ends of the stage make a job give up. A large run's jobs take minutes, so the stage ends less often. */
+/**
+ * After six deaths of the stage, a job is given up. The jobs of a large run take minutes, so the stage is
+ * killed less often.
+ */
 const mostEnds = 5;
 
 /** The ends of the processes, in turn. `replace`: new members replace the others one after another. */
@@ -254,7 +257,7 @@ async function storm(
 
   function replace(when: string): void {
     say(`${when}: the processes of the stage are replaced`);
-    // Other events do not wait for it.
+    // Other events are not delayed by it.
     replacing = stage.replaceMembers();
   }
 

@@ -28,7 +28,7 @@ function targetOf(descriptor: string): readonly string[] {
   try {
     return [readlinkSync(`/proc/self/fd/${descriptor}`)];
   } catch {
-    // The descriptor was closed since the listing. The listing's own descriptor always is.
+    // The descriptor was closed after it was listed. The one that was used for listing always is.
     return [];
   }
 }

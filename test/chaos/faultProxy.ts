@@ -31,7 +31,7 @@ export type Fault =
   | { readonly kind: 'refuse'; readonly when: When; readonly status: number; readonly code: string }
   /** There is no answer, and the connection stays open. */
   | { readonly kind: 'hang'; readonly when: When }
-  /** The connection is lost. `cut` is then called, and returns whether it had anything to cut. */
+  /** The connection is lost: `cut` is called, and returns whether there was something to cut. */
   | { readonly kind: 'reset'; readonly when: When; readonly cut?: () => boolean }
   /** The call is delayed. */
   | { readonly kind: 'slow'; readonly ms: number }
@@ -45,8 +45,8 @@ export type Fault =
 export interface FaultPlan {
   readonly faultOf: (call: AwsCall) => Fault | undefined;
   /**
-   * Called for each fault that took effect. It has none if the caller has gone, there is nothing to cut, the message already
-   * has a longer delay, or the batch has no two entries for one queue or table.
+   * Called for each fault that took effect. A fault has no effect if the caller has gone, there is nothing to
+   * cut, the message already has a longer delay, or the batch has no two entries for one queue or table.
    */
   readonly struck: (call: AwsCall, fault: Fault) => void;
 }

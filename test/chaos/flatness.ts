@@ -50,7 +50,7 @@ export function flatness(measures: readonly Measure[], last: Measure): readonly 
 
 function growth(measures: readonly Measure[]): readonly string[] {
   const third = Math.floor(measures.length / 3);
-  // Half a minute is too short to compare.
+  // Less than half a minute is too short for a comparison.
   if (third < 5) return [];
   return (['heapMb', 'outsideMb', 'descriptors'] as const).flatMap((name) => {
     const { factor, more, what } = bounds[name];

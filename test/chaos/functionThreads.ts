@@ -20,7 +20,7 @@ interface Thread {
   readonly id: string;
   readonly worker: Worker;
   readonly open: Map<number, Invocation>;
-  /** Whether it has answered before. A starting thread would delay a measure. */
+  /** Whether the thread has answered before. A thread that is starting would answer late. */
   isReady: boolean;
   onMeasured?: (measure: ThreadMeasure | undefined) => void;
 }

@@ -16,7 +16,10 @@ export interface Evidence {
   readonly callbacks: readonly CallbackArrival[];
   readonly shown: readonly ShownMessage[];
   readonly deadIds: ReadonlySet<string>;
-  /** Callbacks in the dead letter queue that no receiver got, because every worker that was to send them was killed. */
+  /**
+   * Callbacks in the dead letter queue that no receiver got, because each worker that was sending them was
+   * killed.
+   */
   readonly deadCallbacks: readonly CallbackArrival[];
   /** The accepted runs' states, by id; undefined if the log has none. */
   readonly runStates: ReadonlyMap<string, string | undefined>;

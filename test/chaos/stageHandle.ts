@@ -41,7 +41,7 @@ export class StageHandle {
   readonly #random: () => number;
   readonly #server: Server;
   #child: ChildProcess | undefined;
-  /** Takes the line of the next start. */
+  /** Takes the line of the stage that is started next. */
   #started: (line: StageLine) => void = () => undefined;
   readonly #workers = new Map<number, Worker>();
   #numbers = 0;

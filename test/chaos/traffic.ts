@@ -110,7 +110,10 @@ export async function ask(
 
 export const isOk = ({ status }: Answered): boolean => status >= 200 && status < 300;
 
-/** Repeats a request until it succeeds, even while the stage is being restarted. For what the test must know. */
+/**
+ * Repeats a request until it succeeds, even while the stage is being restarted. For things that the test must
+ * know.
+ */
 export async function askUntilDone(
   fixture: Pick<ChaosFixture, 'stage' | 'ledger'>,
   what: string,
@@ -388,7 +391,7 @@ export class TrafficClient {
     await askUntilDone(this.#fixture, 'resumeQueue', `${path}/resume`);
   }
 
-  /** Each change may find the queue deleted. */
+  /** The queue may be deleted before each change. */
   async #changeDeleted(): Promise<void> {
     const path = `/v2/queues/${deletedQueue}`;
     const change = this.#chance.of(['delete', 'pause', 'resume', 'resume'] as const);

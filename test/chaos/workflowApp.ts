@@ -53,7 +53,7 @@ export async function startWorkflowApp(
   let isCalm = false;
   let requests = 0;
   let resets = 0;
-  // A short run has few requests, so one of the first is always lost.
+  // A short run makes few requests, so that one of the first is lost for sure.
   const lostFirst = chance.from(2, 5);
   let branches = 0;
   const serving = {

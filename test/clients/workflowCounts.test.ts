@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Endpoints are called only as often as steps, calls and starts need it. */
+/** An endpoint is called only as often as its steps, calls and starts require. */
 
 let app: WorkflowApp;
 beforeAll(async () => {
@@ -83,7 +83,7 @@ describe('a run with a refused call', () => {
       () => Promise.resolve(app.gotAt(url)),
       ({ length }) => length >= 2,
     );
-    // The first answer may end after the second one, which it causes.
+    // The first answer causes the second one, and may end after it.
     expect(got.map(({ status }) => status).toSorted()).toEqual([200, 489]);
   });
 });

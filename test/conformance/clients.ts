@@ -4,7 +4,7 @@ import newestWorkflow from '../../node_modules/@upstash/workflow/package.json' w
 
 export type Registry = 'npm' | 'PyPI' | 'Go' | 'crates.io';
 
-/** A column of a client's table: what is installed together. */
+/** A column of a client's table: versions that are installed together. */
 export interface Version {
   /** The column's heading. */
   readonly name: string;

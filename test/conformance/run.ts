@@ -44,7 +44,7 @@ export async function resultsOf(
   const errors = text(child.stderr);
   const results: Result[] = [];
   for await (const line of createInterface(child.stdout)) {
-    // The Python client prints what it reads of a log.
+    // The Python client prints the log lines that it reads.
     if (line.startsWith('{"operation"')) results.push(resultShape.parse(JSON.parse(line)));
   }
   if (results.length === 0) {

@@ -62,7 +62,7 @@ const eventsShape = z.object({
   events: z.array(z.object({ timestamp: z.number(), message: z.string() })),
 });
 
-/** A line about a request that Lambda writes, and not the function. */
+/** A line that Lambda, not the function, writes about a request. */
 const ofLambda = /^(START|END|REPORT) RequestId/;
 
 /** The last lines that the functions of a region logged, oldest first. */

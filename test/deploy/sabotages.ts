@@ -95,7 +95,7 @@ const disabledMapping =
     const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
     const FunctionName = functionOf(target, name);
     const { EventSourceMappings = [] } = await client.send(new ListEventSourceMappingsCommand({}));
-    // By the function’s name or alias.
+    // By the name of a function or of its alias.
     const own = EventSourceMappings.filter(({ FunctionArn = '' }) =>
       FunctionArn.split(':').includes(FunctionName),
     );
@@ -109,7 +109,7 @@ const disabledMapping =
 /** The stage of the API. It serves the last deployment. */
 const stageName = 'api';
 
-/** Changes the API and deploys the change to its stage. It is not repaired. */
+/** Changes the API and deploys the change to its stage. Cannot be repaired. */
 const changedApi =
   (change: (client: APIGatewayClient, restApiId: string) => Promise<void>): Sabotage['strike'] =>
   async (target) => {
@@ -245,7 +245,7 @@ export const sabotages: readonly Sabotage[] = [
     check: 'killed-worker',
     strike: async (target) => {
       await setVisibility(target, 'QueuesShort', '43200');
-      // It is not repaired: the job that the check took stays hidden for twelve hours.
+      // Cannot be repaired: the job that the check took stays hidden for twelve hours.
       return undefined;
     },
   },

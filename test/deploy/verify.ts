@@ -44,7 +44,8 @@ const onlyOnAws = [
 const slow = ['burst', 'slow-host', 'killed-worker'];
 
 /**
- * Seconds to wait for things that happen at once if all is well, on a busy machine; and for things that a sabotage prevents.
+ * How long to wait, in seconds: for things that usually happen at once, on a busy machine; and for things
+ * that a sabotage prevents.
  */
 const [patient, brief] = ['240', '25'];
 
@@ -59,7 +60,7 @@ type Report = z.output<typeof report>;
 interface Ended {
   readonly status: number | null;
   readonly stderr: string;
-  /** Undefined if it printed none. */
+  /** Undefined if the command printed no result. */
   readonly report: Report | undefined;
 }
 

@@ -44,7 +44,7 @@ interface Fault {
   readonly why: string;
   readonly ours: RegExp;
   readonly theirs: RegExp;
-  /** Removing these texts makes both answers equal. */
+  /** Texts whose removal makes both answers equal. */
   readonly without?: RegExp;
   /** Whether moto must agree with this engine, unless the call fails there. */
   readonly isSeconded?: boolean;

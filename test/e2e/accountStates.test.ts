@@ -34,7 +34,7 @@ describe('a suspended account', () => {
     expect((await api('GET', '/v2/logs', { token: account.token })).status).toBe(200);
   });
 
-  // A stage proves this below, with its clock set forward.
+  // On the local stage, the test below shows this with a clock that is set forward.
   it.runIf(service.target === 'deployed')(
     'has its messages held, and delivered once it is active',
     async () => {
@@ -83,7 +83,7 @@ describe('an account of another region', () => {
     const inbox = receiver.inbox();
     const answer = await eventually(
       () => publishAs(account, inbox.url),
-      // The row takes a moment from region to region.
+      // The row takes a moment to reach another region.
       (given) => errorOf(given) !== 'The token is not valid.',
     );
     expect([answer.status, refusalOf(answer)]).toEqual([
@@ -157,7 +157,7 @@ describe.runIf(service.target === 'local')('with a separate stage', () => {
   it('held messages outlive the time that their retries would have taken, and a deleted account’s are not delivered', async () => {
     const [account, deleted] = [await make(), await make()];
     const [inbox, none] = [receiver.inbox(), receiver.inbox()];
-    // The message’s row, a separate row, and S3.
+    // Stored in the message’s row, in a separate row, and in S3.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);

@@ -300,7 +300,7 @@ describe('statistics', () => {
         checkAnswer('GET /v2/{brand}/stats/{id}', answer);
         return stats.parse(answer.json);
       },
-      // A process writes its count in steps of a few messages.
+      // A process reports its count after every few messages.
       ({ total_monthly_messages: messages }) => messages >= 5,
     );
     const upperCase = await manage('GET', `/v2/svc/stats/${account.id.toUpperCase()}`);

@@ -9,14 +9,14 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
 import { runStage } from '../support/stage.ts';
 
-/** The lines for an application that a stage prints, and the commands of docs/apps.md with them. */
+/** The lines for an application that a stage prints, and the commands of docs/apps.md that use them. */
 
 const run = promisify(execFile);
 
 const heading = 'For the .env file of an application:\n\n';
 const isReady = (output: string): boolean => output.includes('/console. Sign in');
 
-/** The command with which the page shows the address that the published client uses. */
+/** The command in the document that shows which address the published client uses. */
 const addressCommand = /^node -e "(.*)"$/m.exec(readFileSync(join(root, 'docs/apps.md'), 'utf8'))?.[1] ?? '';
 
 describe.runIf(service.target === 'local')('an application with the lines that a stage prints for it', () => {

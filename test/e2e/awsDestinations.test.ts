@@ -143,7 +143,7 @@ describe.runIf(service.target === 'local')('with a separate stage', () => {
       .array(z.object({ body: z.object({ body: z.optional(z.string()) }) }))
       .parse(details)
       .find(({ body }) => body.body !== undefined);
-    // The answer to a message is the id that AWS gave it.
+    // The body of the answer is the id that AWS gave the message.
     expect(Buffer.from(told?.body.body ?? '', 'base64').toString()).toMatch(
       /^\{"MessageId":"[0-9a-f-]{36}"\}$/,
     );

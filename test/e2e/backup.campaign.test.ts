@@ -31,7 +31,7 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     const stage = await start();
     const { url, token } = stage;
     const authorization = `Bearer ${token}`;
-    // The destination is down at first, so that messages wait in every way.
+    // The destination is down at first, so that there are messages that wait in every way.
     let isUp = false;
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(isUp ? 200 : 503).end());
     const failing = { 'Svc-Retry-Delay': '20000', 'Svc-Retries': '5' };

@@ -104,7 +104,7 @@ describe('cancelling in the background', () => {
     const answer = await stop(by, bulkId);
     checkAnswer('DELETE /v2/bulk/{bulkId}', answer);
     expect(bulk.parse(answer.json).state).toBe('stopped');
-    // The step under way still ends.
+    // The current step is finished nevertheless.
     const stopped = await eventually(
       async () => ({ ...(await look(by, bulkId)), waiting: await waiting(by) }),
       (shown) => shown.done + shown.waiting === many,

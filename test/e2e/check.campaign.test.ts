@@ -70,7 +70,7 @@ describe.runIf(service.target === 'local')('svc-queue check', () => {
       expect(checked.output).toMatch(/ is whole\.\n$/);
       stage = await start({ dataDir: stage.dataDir });
     }
-    // The starts have sent what the kills left without a job, so nothing is lost, nor without an answer.
+    // Each start has sent the messages that a kill had left without a job, so nothing is lost.
     await stage.stop();
     const { output } = await svcQueue(['check', '--data-dir', stage.dataDir]);
     expect(output).toMatch(/ is whole\.\n$/);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { parseCdk } from '../../bin/commands/cdk.ts';
+import { parseTemplate } from '../../bin/commands/template.ts';
 import { parseAccounts } from '../../operate/accounts.ts';
 import { svcQueue } from '../support/command.ts';
 import { api } from '../support/api.ts';
@@ -148,6 +149,8 @@ describe('svc-queue', () => {
     [parseCdk, ['deploy', '--fail'], /^The flag --fail is for diff and drift; --help lists the flags\.$/],
     [parseCdk, ['deploy', '--stage', 'test'], /argument 'test' is invalid. Allowed is dev or prod; /],
     [parseCdk, ['deploy', '-c', 'monitoring'], /'monitoring' is invalid. Allowed is name=value, as cdk/],
+    [parseTemplate, ['--out', 'svc'], /^Required option '--bucket <bucket>' not specified; --help lists/],
+    [parseTemplate, ['--bucket', 'Acme', '--out', 'svc'], /'Acme' is invalid. Allowed is a bucket such as/],
     [parseCdk, ['destroy', '--region', 'Europe'], /'Europe' is invalid. Allowed is a region of AWS such/],
   ])('has commands that refuse %s by name: %j', (parse, args, sentence) => {
     expect(() => parse(args)).toThrow(sentence);

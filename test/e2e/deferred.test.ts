@@ -148,7 +148,7 @@ describe('an attempt that its destination completes later', () => {
     await isOpen(third.messageId);
     const other = acceptingInbox();
     const fourth = messageIdOf(await publish(other.url, { headers: { 'Svc-Deferred': '1h', ...key } }));
-    // Both messages wait while another one passes.
+    // Both messages wait, and another message is delivered.
     const free = receiver.inbox();
     await ok(publish(free.url));
     await free.received(1);
@@ -222,7 +222,7 @@ describe('a completion by a person', () => {
     expect(answer.json).toEqual({ messageId, retried: 0, state: 'DELIVERED', comment });
     const [delivered] = await notesOf(messageId);
     expect(delivered).toEqual({ state: 'DELIVERED', completedBy: 'token', comment });
-    // The same again, another one, and that of the destination change nothing.
+    // Completing again changes nothing: with the same answer, with another one, or by the destination.
     await completeById(messageId, { status: 200, comment });
     const other = await completeById(messageId, { status: 500, comment: 'no' });
     expect(other.json).toMatchObject({ state: 'DELIVERED', comment });

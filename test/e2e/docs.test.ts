@@ -80,7 +80,7 @@ it.each(ofLanguages('json'))('the JSON at $at is JSON', ({ text }) => {
   expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
 
-// Their destinations are on this machine, which a deployed service does not reach.
+// The destinations are on this machine, which a deployed service cannot reach.
 describe.skipIf(service.target === 'deployed')('examples against the service:', () => {
   describe('programs', () => {
     let programs: readonly Program[] = [];

@@ -151,7 +151,7 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
     async ({ method, path, access }) => {
       const target = targetOf(document, method, path);
       const endpoint = { url: service.url, authorization: `Bearer ${account.read_only_token}` };
-      // A change is refused before missing resources are looked up.
+      // A request that changes something is refused before it is known whether the resource exists.
       const odd = fc.sample(spoiledRequests(target, {}), { seed, numRuns: elsewhereEach });
       for (const request of odd) {
         const { status, shown } = await send(endpoint, request);

@@ -36,8 +36,8 @@ async function byBatch(destination: string, headers: Record<string, string>): Pr
 }
 
 /**
- * The last ones end or begin with bytes that are white space in Latin-1, or are UTF-8 of what looks like UTF-8 read wrongly. The
- * emulator's gateway hands over text instead of bytes, and text of such characters looks like bytes.
+ * The last texts begin or end with bytes that are white space in Latin-1, or look like UTF-8 that was read
+ * wrongly. The emulator's gateway passes on text instead of bytes, and such text looks like bytes.
  */
 const texts = ['東京 é, 😀', ...(service.target === 'local' ? ['à', 'Ã©'] : [])];
 

@@ -70,7 +70,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     const inbox = receiver.inbox();
     let stage = await start();
     const { dataDir } = stage;
-    // A process that calls this destination dies, as if its memory were at an end.
+    // A process that calls this destination dies, as if it ran out of memory.
     const deadly = join(dataDir, 'deadly.mjs');
     writeFileSync(
       deadly,
@@ -95,7 +95,8 @@ describe.runIf(service.target === 'local')('a local stage', () => {
       ]);
       if (!died) break;
     }
-    // A start counts one receive of a job that was visible, which may have come due while no stage ran.
+    // A start counts one receive for each job that was visible. A job may have become due while no stage was
+    // running.
     expect(deaths).toBeGreaterThanOrEqual(maxReceives - 1);
     for (let again = 0; again < 2 * mostDeaths && (await deadLettersOf(stage)) === 0; again += 1)
       await stage.advance(310_000);

@@ -22,7 +22,7 @@ async function othersGo(stage: { readonly url?: string; readonly token?: string 
 }
 
 describe.runIf(service.target === 'deployed')('a rate on AWS', () => {
-  /** A job that arrives a period late loses its turn, and a busy emulator may need seconds to start a worker. */
+  /** A job that is a period late loses its turn, and a busy emulator may need seconds to start a worker. */
   const periodMs = 6_000;
 
   it('never has more starts in a period', async () => {

@@ -65,7 +65,7 @@ it('an account whose limits become very high keeps everything in its lists, even
   await seesAll();
   await changeAccount(account.id, { max_requests_per_second: 5_000 });
   await publishSome(10);
-  // An older message that is published again is a new one.
+  // An older message that is published again is a new message, with a new partition.
   const [before = ''] = sent.delivered;
   const again = messageIdOf(await api('POST', `/v2/messages/${before}/publish`, { token: account.token }));
   expect(again).toMatch(/U$/);

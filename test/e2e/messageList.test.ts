@@ -108,7 +108,7 @@ describe('the list of messages', () => {
     const pages = await allPages({ messageIds: ids, count: 2 });
     expect(pages.map((one) => one.length)).toEqual([2, 2, 1]);
     expect(idsOf(pages.flat())).toEqual(ids.toReversed());
-    // One filter among others:
+    // The filter for ids, alone and with others.
     const one = { messageId: ids };
     expect(idsOf((await listMessages(one)).messages)).toEqual([byState['RETRY'], byState['CREATED']]);
     expect(idsOf((await listMessages({ ...one, state: 'FAILED' })).messages)).toEqual([byState['FAILED']]);

@@ -187,14 +187,15 @@ describe('a rotation', () => {
         );
     const second = await rotateThere('1h');
     expect(second).toMatchObject({ id: first.id, name: '東京', scope: 'read' });
-    // A repeated request keeps the secret that is in use: the answer to the first may have been lost.
+    // If the rotation is repeated, the secret that is in use stays valid, because the first answer may have
+    // been lost.
     const third = await rotateThere('1h');
     expect(new Set([first.token, second.token, third.token]).size).toBe(3);
     for (const one of [first, second, third]) expect(await used(one.token)).toBe(200);
     await stage.advance(3_600_000);
     for (const one of [first, second]) expect(await used(one.token)).toEqual(bad);
     expect(await used(third.token)).toBe(200);
-    // Nothing is listed of an overlap that is over.
+    // After an overlap, the list does not mention it.
     const [listedNow] = z
       .array(z.looseObject({ id: z.string() }))
       .parse(await ok(api('GET', '/v2/tokens', { url, token: own })));
@@ -220,7 +221,7 @@ describe('a rotation', () => {
     expect(entries).toMatchObject([
       { actor: 'token', count: 2, changes: [{ field: 'overlap', after: '0s' }] },
     ]);
-    // The new secret ends with the token.
+    // A revoked token is refused with its new secret, too.
     await ok(manage('DELETE', `${tokensOf(account.id)}/${first.id}`));
     expect(refusal(await publishes(third.token))).toEqual(bad);
   });

@@ -98,7 +98,8 @@ describe('a stage that has outgrown its machine', () => {
     };
     await migrate('--paused');
     expect([await isPaused(source, 'hourly'), await isPaused(target, 'hourly')]).toEqual([false, true]);
-    // The publishers are switched. The queue there waits for the one here, which continues.
+    // The publishers now use the target. Its queue is paused until the messages of the old queue are
+    // delivered.
     await send(target, 'POST', '/v2/queues/mail/pause');
     for (let at = 0; at < 5; at += 1) await enqueue(target);
     await load(target);
@@ -114,7 +115,7 @@ describe('a stage that has outgrown its machine', () => {
 
     await arrived.until((deliveries) => deliveries.length >= accepted.size);
     await ordered.until(({ length }) => length >= inOrder.length);
-    // Without failures each message arrives once, from where it was accepted.
+    // Without failures each message arrives once, from the service that accepted it.
     expect(arrived.deliveries.map(idOf).toSorted()).toEqual([...accepted].toSorted());
     expect(ordered.deliveries.map(idOf)).toEqual(inOrder);
     if (ownTarget === undefined) return;

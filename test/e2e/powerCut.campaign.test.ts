@@ -37,7 +37,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage after a power 
 
   it.each([
     { processes: 1, killed: [] },
-    // The first one leads.
+    // The first process leads.
     { processes: 2, killed: [0, 1] },
   ])(
     'delivers what it has answered, in order, retries, and fires schedules ($processes processes)',
@@ -50,7 +50,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage after a power 
       let aheadMs = 0;
       const clock = () => ({ SVC_TEST_AHEAD_MS: String(aheadMs) });
       const start = async (laterMs: number): Promise<Stage> => {
-        // A new minute comes soon.
+        // The next minute begins soon.
         aheadMs = laterMs + minuteMs - ((Date.now() + 10_000) % minuteMs);
         const env = clock();
         const stage = await startWatched({ dataDir, env, args: ['--processes', String(processes)] });
@@ -75,7 +75,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage after a power 
       const send = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
         const { url, token } = stage;
         const answer = await api('POST', path, { url, token, headers, body: '東京' });
-        // 202 answers a duplicate.
+        // A 202 is the answer to a duplicate.
         const id = messageIdOf(answer.status === 202 ? { ...answer, status: 200 } : answer);
         note('answered', id);
         return id;

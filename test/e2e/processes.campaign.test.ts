@@ -115,7 +115,7 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     expect(traffic.refused).toEqual([]);
     await inbox.until(() => new Set(idsIn(inbox)).size >= traffic.answered.length);
     expect(idsIn(inbox).toSorted()).toEqual(traffic.answered.toSorted());
-    // Commands reach the processes as one.
+    // Commands treat all processes as one stage.
     expect(await backUp(stage)).toMatchObject({ code: 0 });
     expect(await svcQueue(['redrive', '--data-dir', stage.dataDir])).toMatchObject({ code: 0 });
     expect(await stage.stop()).toBe(0);
@@ -174,7 +174,7 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
         await Promise.all([now.stop(), later.stop()]);
         stage = await start({ dataDir, port });
       } else {
-        // A connection of this moment may be the killed process's.
+        // A connection that is opened now may belong to the killed process.
         const ready = (): Promise<unknown> => call('/v2/ready', {}, stage.url).catch(() => undefined);
         await expect.poll(ready, { timeout: 60_000 }).toMatchObject({ status: 200 });
         await expect.poll(() => newsIn(stage), { timeout: 60_000 }).toBe(news + 1);
@@ -226,7 +226,7 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     await expect.poll(() => newsIn(stage), { timeout: 60_000 }).toBe(2);
     await traffic.stop();
     await inbox.until(() => traffic.answered.every((id) => idsIn(inbox).includes(id)));
-    // One of them does what one process does for all.
+    // One of the processes has taken over what one does for all.
     await expect.poll(() => backUp(stage), { timeout: 60_000, interval: 500 }).toMatchObject({ code: 0 });
   });
 });

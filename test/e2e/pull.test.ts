@@ -135,7 +135,7 @@ describe('a message to a name', () => {
       .object({ completionDeadline: z.number() })
       .parse(await ok(api('POST', `/v2/extend/${one.completion}`, { body: { within: '1h' } })));
     expect(completionDeadline).toBeGreaterThan(Date.now() + 3_000_000);
-    // The first end passes.
+    // The time of the first end passes, and the attempt stays open.
     const next = await send(name, { 'Svc-Retries': '0' });
     const other = await first(name, { within: '3s' });
     expect(other.messageId).toBe(next);

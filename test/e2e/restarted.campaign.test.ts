@@ -16,7 +16,7 @@ const minuteMs = 60_000;
 const idsOf = (deliveries: readonly Delivery[]) =>
   new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
 
-/** All of this is in progress when the stage is killed. */
+/** The stage is killed while all of this is in progress. */
 describe.runIf(service.target === 'local')('a stage that starts again', () => {
   const receiver = useReceiver();
   let stage: Stage;

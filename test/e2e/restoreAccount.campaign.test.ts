@@ -94,7 +94,7 @@ describe.runIf(service.target === 'local')('one account of a backup', () => {
     return linesOf(to);
   };
 
-  /** Gives both accounts the same names of everything. */
+  /** Gives both accounts things with the same names. */
   async function fill(account: AccountRecord, inbox: Inbox): Promise<void> {
     const send = async (
       method: string,
@@ -230,7 +230,8 @@ describe.runIf(service.target === 'local')('one account of a backup', () => {
     await again.advance(2.5 * hourMs);
     const isOfSchedule = ({ headers }: Delivery): boolean => headers['svc-schedule-id'] === 'same';
     for (const received of inboxes) {
-      // The queue's, the delayed, the key's, and the debounced; at the full hours, the schedule's.
+      // Messages of the queue and the key, the delayed and the debounced one arrive; and at each full hour
+      // the schedule's.
       await received.until((all) => {
         const fires = all.filter(isOfSchedule).length;
         return fires >= 2 && all.length - fires >= 3 + 3 + 1 + 1;

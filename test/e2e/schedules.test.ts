@@ -348,7 +348,7 @@ describe.runIf(service.target === 'local')('time', () => {
     scheduleIdOf(await schedule(destination, headers, 'tick', stage));
   const remove = (id: string): Promise<Answer> => request('DELETE', `/${id}`, stage);
 
-  /** Sets the clock a second after an hourly schedule's next fire. The time that passes by itself then brings no other. */
+  /** Sets the clock to a second after an hourly schedule's next fire, so that no other fire is due soon. */
   async function fire(id: string): Promise<void> {
     const times = z.object({ createdAt: z.number(), nextScheduleTime: z.number() });
     const { createdAt, nextScheduleTime } = times.parse((await request('GET', `/${id}`, stage)).json);

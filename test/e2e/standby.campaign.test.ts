@@ -91,7 +91,8 @@ describe.runIf(service.target === 'local')('a standby of the local stage', () =>
         }
       }
       const last = (): string => readdirSync(folder).findLast((name) => name.endsWith('.changes')) ?? '';
-      // Attempts that no kill interrupted are recorded soon after their answer, and then they are in the next file.
+      // Attempts that no kill interrupted are recorded soon after their answer, and the record is in the next
+      // file.
       const done = new Set(inbox.deliveries.map(idOf).filter((id) => (accepted.get(id) ?? 0) > startedAt));
       for (let file = 0; file < 3; file += 1) {
         const before = last();
@@ -105,7 +106,7 @@ describe.runIf(service.target === 'local')('a standby of the local stage', () =>
       over.abort();
       await Promise.all(publishers);
 
-      // A file has what was accepted a moment before it got its name.
+      // A file contains everything that was accepted before it got its name, except for the last moment.
       const until = statSync(join(folder, last())).mtimeMs - 1_000;
       const delivered = new Set(inbox.deliveries.map(idOf));
       const deliveredBefore = inbox.deliveries.length;

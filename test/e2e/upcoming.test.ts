@@ -111,7 +111,7 @@ describe.runIf(service.target === 'local')('the upcoming messages', () => {
     expect((await upcoming({ label: 東京, state: 'RETRY' })).count).toBe(1);
     expect((await upcoming({ label: '京' })).messages).toEqual([]);
 
-    // A publish moves the end of the quiet period, also past the one that was known.
+    // A publish moves the end of the quiet period, even after the previous end has passed.
     await stage.advance(4 * minuteMs);
     expect(await publish(debounce)).toBe(debounced);
     await stage.advance(2 * minuteMs);
@@ -145,7 +145,7 @@ describe.runIf(service.target === 'local')('the upcoming messages', () => {
     for (let sent = 0; sent < 9; sent += 1)
       ids.push(await publish({ 'Svc-Label': 'same', 'Svc-Not-Before': at }));
     expect(await pagesOf({ label: 'same', count: 2 }, () => Promise.resolve())).toEqual(ids.toSorted());
-    // The last one shown and the next one end after each page.
+    // After each page, the last message shown and the next one end.
     const shown = await pagesOf({ label: 'same', count: 2 }, (before) =>
       cancel({ messageIds: [before.at(-1) ?? '', ids[before.length + 1] ?? ''].filter(Boolean) }),
     );
@@ -197,7 +197,7 @@ describe.runIf(service.target === 'local')('the upcoming messages', () => {
 
   it('are all counted, and listed once each, where ten thousand wait', async () => {
     const [many, atOnce] = [10_000, 1_000];
-    // Elsewhere so many messages would become due as other tests advance the clock.
+    // On the shared stage, other tests advance the clock, and so many messages would become due.
     const shared = stage;
     stage = await startStage();
     onTestFinished(async () => {

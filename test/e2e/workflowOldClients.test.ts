@@ -94,7 +94,7 @@ const run = z.object({
 const logOf = async (workflowRunId: string) =>
   run.parse(await ok(api('GET', `/v2/workflows/logs${query({ workflowRunId })}`))).runs[0];
 
-/** The ways in which a step gives the failure callback. Each submits the step, so that a delivery follows. */
+/** The ways in which a step names the failure callback. Each submits the step, so that a delivery follows. */
 const ways: readonly (readonly [
   how: string,
   submit: (runId: string, url: string, failureUrl: string) => Promise<void>,

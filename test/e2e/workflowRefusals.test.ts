@@ -8,8 +8,8 @@ import { call, type Answer } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 
 /**
- * Clients take 400 as the end of the run and answer their delivery with success, and older ones do so or retry. These endpoints
- * answer 200 to everything. No run may stay open.
+ * Clients take 400 for the end of the run: they answer their delivery with success, or (older ones) retry.
+ * The endpoints here answer 200 to everything, but no run may stay open.
  */
 
 interface Run {
@@ -234,7 +234,7 @@ describe('a wrong request of an endpoint', () => {
   });
 });
 
-/** Expects that a run accepts a valid step. A job that fails the run would be done first. */
+/** Expects that a run accepts a valid step. If a job were to fail the run, it would have done so before. */
 async function goesOn(run: Run): Promise<void> {
   const body = JSON.stringify({ ...step, stepType: 'SleepFor', sleepFor: 5 });
   await ok(send(batch([itemOf(run, { body }, { 'Upstash-Delay': '5s' })])));

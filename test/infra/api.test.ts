@@ -141,7 +141,7 @@ describe.each(apis)('the %s API', (_, template, table) => {
     );
     // A rule that invokes a function by the clock may do so too.
     const rules = resources(template, 'AWS::Events::Rule').size;
-    // So may everybody, through the publish URL, which takes two permissions.
+    // So may everyone, through the publish URL, which takes two permissions.
     const urls = resources(template, 'AWS::Lambda::Url').size;
     template.resourceCountIs('AWS::Lambda::Permission', functions + rules + 2 * urls);
   });
@@ -240,9 +240,9 @@ describe('who may call', () => {
 describe('the stack of a region', () => {
   it.each([
     ['by default', {}, 255],
-    // CodeDeploy has a group for each function that messages pass, except those on managed instances.
+    // Each function that handles messages has a group in CodeDeploy, except those on managed instances.
     ['with everything on', everythingOn, 290],
-    // Their new VPC has 33 resources; endpoints in an operator's VPC are 8.
+    // A new VPC has 33 resources for them; an operator's VPC gets 8 endpoints.
     ['with fixed addresses', withAddresses, 305],
   ])('is far from the 500 resources that CloudFormation takes, %s', (_, context, fewerThan) => {
     expect(resources(synthesizeOne(context).service).size).toBeLessThan(fewerThan);

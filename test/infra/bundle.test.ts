@@ -238,7 +238,8 @@ it('A bundled Scheduler client, which has a separate copy of the SDK, creates an
     deadLetterArn: queueArn,
     input: '{}',
   };
-  // A second creation and a second deletion are refused. Both errors are recognized by their classes.
+  // Something was created twice and deleted twice. The second time is refused, and the errors are recognized
+  // by their classes.
   await create({ ...schedule, name: 'one' });
   await create({ ...schedule, name: 'one' });
   await unschedule('one');

@@ -261,7 +261,7 @@ describe('the instances', () => {
         },
       ],
     });
-    // No function has it.
+    // No function has these permissions.
     for (const { Role } of functionsOf(service))
       expect(Role).not.toBe(PermissionsConfig.CapacityProviderOperatorRoleArn);
   });

@@ -218,7 +218,8 @@ describe('the alarms', () => {
 
   it('stay on even if each value comes five minutes late, and is missing or 0 until then', () => {
     for (const { AlarmName, EvaluationPeriods, DatapointsToAlarm } of alarms) {
-      // The condition is true in as many periods as the table says; the last one is not there yet.
+      // The condition is true in as many periods as the table says. The data of the last one is not there
+      // yet.
       const known = [...Array.from({ length: DatapointsToAlarm }, () => true), false];
       expect(known.slice(-EvaluationPeriods).filter(Boolean).length, AlarmName).toBe(DatapointsToAlarm);
     }
@@ -322,7 +323,9 @@ interface OnAws {
   readonly namespace: keyof typeof documents;
   readonly metrics: readonly string[];
   readonly statistic: 'Maximum' | 'Sum';
-  /** The lowest value of one of them that turns the alarm on if the others have none, in the document's unit. */
+  /**
+   * The lowest value of one metric that raises the alarm if the others have no data, in the document's unit.
+   */
   readonly value: number | ((resource: string) => number);
 }
 
@@ -554,7 +557,7 @@ describe('each alarm', () => {
       const fields = fieldsOfQuery(alarmTable[name].query.text);
       const ofLambda = ['@timestamp', '@log', '@message', 'type', 'level', 'service', 'message'];
       const isLambdas = (field: string) => ofLambda.includes(field) || field.startsWith('record.');
-      // The logger writes errors with a name and a message.
+      // The logger writes an error as an object with a name and a message.
       const own = fields.filter((field) => !isLambdas(field) && !/^error\.(name|message)$/.test(field));
       expect(own.filter((field) => !new RegExp(`\\b${field}\\b`).test(sources))).toEqual([]);
     },

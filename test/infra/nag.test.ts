@@ -79,7 +79,7 @@ describe.each(variants)('cdk-nag with %s', (_, make) => {
   const app = make();
   const accepts = accept.mock.calls.map((rules, at) => ({ rules, of: accept.mock.contexts[at] }));
   accept.mockRestore();
-  // References between stacks are final after the synthesis.
+  // References between stacks are complete only after the synthesis.
   app.synth();
   const found = findingsIn(app);
   for (const { rules, of } of accepts) if (of instanceof Validations) of.acknowledge(...rules);

@@ -31,13 +31,13 @@ const policyShape = z.object({
   }),
 });
 
-/** A resource as in its template. Only the role needs the conditions that some have. */
+/** A resource as in its template. The conditions that some resources have are needed only for the role. */
 const named = (resource: unknown): string => JSON.stringify(resource);
 
 const rightsIn = (actions: unknown, resource: unknown): readonly string[] =>
   [actions].flat().flatMap((action) => [resource].flat().map((one) => `${String(action)} ${named(one)}`));
 
-/** The network resources that a function in it waits for, and those that exist. */
+/** The network resources for which a function in the network waits, and all that exist. */
 function waysOf(template: Template) {
   const all = resources(template);
   const ways = ['Route', 'SubnetRouteTableAssociation', 'VPCEndpoint'].map((type) => `AWS::EC2::${type}`);
@@ -104,7 +104,7 @@ describe('with a VPC of the operator', () => {
 
   it('an operator’s security group replaces the deployment’s', () => {
     const { service: own } = synthesizeOne(otherValues);
-    // The endpoints have theirs.
+    // The endpoints have separate groups.
     own.resourceCountIs('AWS::EC2::SecurityGroup', 1);
     expect(connected(own)['DeliverShort']).toEqual({
       SubnetIds: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'],

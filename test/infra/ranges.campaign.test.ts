@@ -79,7 +79,7 @@ const most: Context = {
   gatewayLogRole: 'false',
 };
 
-/** Neither round nor even. Longer names leave too little room in the functions' variables. */
+/** A name of medium length. Longer names leave too little room in the functions' variables. */
 const odd: Context = {
   ...most,
   name: 'N'.repeat(50),
@@ -106,7 +106,7 @@ const odd: Context = {
   forEmulator: 'false',
 };
 
-/** Settings that are no number or name of a resource, and others that `variants.ts` has values of. */
+/** Settings that are neither numbers nor names of resources, and others whose values are in `variants.ts`. */
 const elsewhere = new Set([
   'stage',
   'headerPrefixes',

@@ -94,7 +94,7 @@ interface Half {
   readonly method?: string | undefined;
 }
 
-/** The halves that a declaration leaves open. A declaration that refers to it may have the counterparts. */
+/** The halves that a declaration leaves open. Declarations that refer to it may have the other halves. */
 interface Open {
   readonly operations: readonly Half[];
   readonly resources: readonly Half[];

@@ -193,7 +193,8 @@ describe('an account', () => {
     expect(() => queue.account('other', { limits: { max_retries: 101 } })).toThrow(
       /account 'other' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
     );
-    // The timeout that the deployment allows is known there: without instances it refuses this value.
+    // The allowed timeout is known when the app is deployed: without instances, the deployment refuses this
+    // value.
     expect(() => newApp().queue.account('default', { limits: { timeout: 5_280 } })).not.toThrow();
     expect(() => queue.account('other', { limits: { timeout: 5_281 } })).toThrow(
       /limits.timeout: allowed is a whole number from 1 to 5280; given is 5281/,

@@ -27,7 +27,7 @@ const vpc = {
   subnets: 'eu-central-1=subnet-0a1b2c3d,eu-central-1=subnet-0b1b2c3d',
 };
 
-/** Every setting that adds a resource, in one region, with the delivery functions in the operator's VPC. */
+/** All settings that add resources, in one region, with the delivery functions in the operator's VPC. */
 export const everythingOn: Context = {
   ...oneRegion,
   ...vpc,
@@ -146,7 +146,7 @@ export const reduced: Context = {
   certificates: 'arn:aws:acm:us-east-1:111122223333:certificate/0a1b2c3d',
 };
 
-/** Data that can be restored, but goes with its stack. */
+/** Data that can be restored, but is deleted with its stack. */
 export const unprotected: Context = {
   ...oneRegion,
   retain: 'false',

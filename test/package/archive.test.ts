@@ -1,6 +1,7 @@
 /** The archive of `npm pack`: everything that an app and the command need, prebuilt, and nothing else. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -64,7 +65,7 @@ function importsOf(path: string): readonly string[] {
   });
   const imported = Object.values(metafile.inputs).flatMap((input) => input.imports);
   return [...new Set(imported.flatMap(({ path, external }) => (external === true ? [path] : [])))].filter(
-    (name) => !name.startsWith('node:'),
+    (name) => !isBuiltin(name),
   );
 }
 

@@ -1,11 +1,11 @@
 /**
- * The archive on an AWS emulator: its command deploys the service and creates an account; then the example app takes over the
- * deployment, publishes from one of its functions, and is changed.
+ * The archive on an AWS emulator. The AWS CLI deploys templates that its command writes. Then its command deploys, and after it the
+ * example app takes over the deployment, publishes from one of its functions, and is changed.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod';
@@ -16,6 +16,7 @@ import { openCdk } from '../deploy/cdk.ts';
 import { rootUser } from '../deploy/emulator.ts';
 import { type Api, apiAt, hostedAt, openFront } from '../deploy/front.ts';
 import { withEmulator } from '../deploy/withEmulator.ts';
+import { awsCliPackage, findPython, installPackage } from '../support/python.ts';
 
 const region = 'eu-central-1';
 const name = 'SvcDev';
@@ -49,6 +50,7 @@ const outputsShape = z.object({
   [`${name}-${region}-Service`]: z.object({ ApiUrl: z.url() }),
   [`${name}-Management`]: z.object({ ManagementUrl: z.url(), ManagementSecret: z.string() }),
 });
+const templateOutputs = z.object({ ApiUrl: z.url(), ManagementUrl: z.url() });
 const shopShape = z.object({ Shop: z.object({ ApiUrl: z.url() }) });
 const credentialsShape = z.object({ QSTASH_TOKEN: z.string(), QSTASH_URL: z.url() });
 const publishedShape = z.object({ messageId: z.string() });
@@ -119,12 +121,23 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ context: settings }));
       const svcQueue = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
         run(folder, 'npx', ['--yes', './svc-queue.tgz', ...args], { ...env, ...more });
-      await svcQueue(['bootstrap']);
-      const outputs = outputsShape.parse(JSON.parse(await svcQueue(['deploy', '--yes', '--json'])));
-      messaging = apiAt(new URL(outputs[`${name}-${region}-Service`]?.ApiUrl ?? ''));
-      management = apiAt(new URL(outputs[`${name}-Management`]?.ManagementUrl ?? ''));
-      say('the command has deployed');
 
+      // The AWS CLI deploys templates, without the CDK and a bootstrap.
+      const commands = await svcQueue(['template', '--bucket', 'code', '--out', 'templates']);
+      const awsCli = dirname(await installPackage(findPython() ?? '', awsCliPackage));
+      const withAws = { ...env, PATH: `${awsCli}:${process.env['PATH'] ?? ''}` };
+      await run(folder, 'sh', ['-e', '-c', commands.replaceAll(/^# /gm, '')], withAws);
+      const query = 'Stacks[].Outputs[].[OutputKey, OutputValue]';
+      const described = ['cloudformation', 'describe-stacks', '--region', region, '--query', query];
+      const ofTemplates = templateOutputs.parse(
+        Object.fromEntries(
+          z
+            .array(z.tuple([z.string(), z.string()]))
+            .parse(JSON.parse(await run(folder, 'aws', described, withAws))),
+        ),
+      );
+      messaging = apiAt(new URL(ofTemplates.ApiUrl));
+      management = apiAt(new URL(ofTemplates.ManagementUrl));
       const [, password = ''] =
         /^SVC_MANAGEMENT_PASSWORD=(.+)$/m.exec(await svcQueue(['password', '--name', name])) ?? [];
       const manage = { SVC_MANAGEMENT_URL: managing.url, SVC_MANAGEMENT_PASSWORD: password };
@@ -134,9 +147,22 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       await once(receiver, 'listening');
       const address = receiver.address();
       const destination = `http://127.0.0.1:${typeof address === 'object' ? String(address?.port) : ''}/`;
-      const send = { method: 'POST', body: 'first' };
-      const first = await ask(`${api.url}/v2/publish/${destination}`, token, send);
-      await isDelivered(token, publishedShape.parse(first).messageId);
+      const sendFirst = async (): Promise<void> => {
+        const send = { method: 'POST', body: 'first' };
+        const first = await ask(`${api.url}/v2/publish/${destination}`, token, send);
+        await isDelivered(token, publishedShape.parse(first).messageId);
+      };
+      await sendFirst();
+      say('the AWS CLI has deployed templates, and a message came');
+
+      // The command deploys, and takes over the deployment.
+      await svcQueue(['bootstrap']);
+      const outputs = outputsShape.parse(JSON.parse(await svcQueue(['deploy', '--yes', '--json'])));
+      messaging = apiAt(new URL(outputs[`${name}-${region}-Service`]?.ApiUrl ?? ''));
+      management = apiAt(new URL(outputs[`${name}-Management`]?.ManagementUrl ?? ''));
+      say('the command has deployed');
+
+      await sendFirst();
       say('a first message came');
 
       // With an app, which takes over the deployment.

@@ -69,7 +69,7 @@ async function pack(): Promise<string> {
   for (const name of listed.split('\0'))
     if (name !== '' && existsSync(join(root, name))) cpSync(join(root, name), join(clone, name));
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [, command] = /create its archive with `([^`]+)` in a clone/.exec(readme) ?? [];
+  const [, command] = /`([^`]+npm pack)` in a clone/.exec(readme) ?? [];
   if (command === undefined) throw new Error('The README does not say how to make the archive.');
   await run(clone, 'sh', ['-c', command], { npm_config_ignore_scripts: 'false', npm_config_audit: 'false' });
   const name = readdirSync(clone).find((one) => one.endsWith('.tgz'));

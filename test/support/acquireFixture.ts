@@ -39,7 +39,7 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
   ...more,
 });
 
-/** When a lease for the longest attempt ends, in Unix milliseconds. */
+/** When a lease for the longest attempt ends. */
 export const endOfRequest = ({ time }: LanesInMemory): number => time + timeoutMs + leaseMarginMs;
 
 export class AcquireFixture extends LanesInMemory {
@@ -76,7 +76,7 @@ export class AcquireFixture extends LanesInMemory {
     return entered;
   }
 
-  /** Creates a lane of which others hold some slots. */
+  /** Makes a lane in which others already hold some slots. */
   occupy = (lane: LaneKey, slots: number, parallelism: number): Promise<void> =>
     this.lanes.update(lane, (found) =>
       withLease({ ...found, parallelism }, 'other', { slots, until: this.time + 1e9 }),

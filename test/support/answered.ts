@@ -1,4 +1,4 @@
-/** Errors as the API answers them. Errors of endpoints' requests fail their runs. */
+/** Errors as the API answers them. An error of an endpoint's request fails its run. */
 import type { Account } from '../../lambdas/account/account.ts';
 import { HttpError } from '../../lambdas/error/httpError.ts';
 import type { RefusedRequest } from '../../lambdas/workflow/refusedRequests.ts';

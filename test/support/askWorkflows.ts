@@ -13,7 +13,7 @@ const page = z.object({
   messages: z.array(z.object({ dlqId: z.string(), failureFunctionState: z.optional(z.string()) })),
 });
 
-/** Calls the operations on failed runs, each with a suitable run. */
+/** Calls the operations on failed runs, each with a run that fits. */
 async function askOfDeadLetters(ask: Ask, failing: string, held: string): Promise<void> {
   const start = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
     ask('POST', `/v2/trigger/${failing}`, {
@@ -21,7 +21,7 @@ async function askOfDeadLetters(ask: Ask, failing: string, held: string): Promis
       body: { order: 1 },
     });
   const ofThese = `workflowUrl=${encodeURIComponent(failing)}`;
-  /** Waits until this many failure functions have a state. Returns their dead letters. */
+  /** Waits until this many failure functions are in a state. Returns their dead letters. */
   const failed = (state: string, count: number): Promise<readonly string[]> =>
     vi.waitFor(
       async () => {

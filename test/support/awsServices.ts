@@ -11,7 +11,7 @@ export interface Arrived {
   readonly attributes: Readonly<Record<string, string>>;
   readonly groupId: string | undefined;
   readonly deduplicationId: string | undefined;
-  /** Only events have one. */
+  /** Only for events. */
   readonly source: string | undefined;
   readonly detailType: string | undefined;
 }

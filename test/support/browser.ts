@@ -98,7 +98,7 @@ afterEach(async ({ task }) => {
   expect(said).toEqual([]);
 });
 afterAll(async () => {
-  // Files of a process share the browser, and none knows that it is the last.
+  // Files of a process share the browser, and none knows whether it is the last.
   await started?.then((one) => one.close());
   started = undefined;
 });
@@ -136,7 +136,7 @@ export const wrongUnder = (page: Page, label: string): Locator =>
     .filter({ has: page.getByLabel(label, { exact: true }) })
     .locator('.wrong');
 
-/** Finds what scrolls sideways: the page, a table or a dialogue. */
+/** Finds what can be scrolled sideways: the page, a table or a dialogue. */
 export const scrolledSideways = (page: Page): Promise<readonly string[]> =>
   page.evaluate<string[]>(
     `[...document.querySelectorAll('html, .table-frame, dialog')].flatMap((of) => of.scrollWidth > of.clientWidth + 1 ? of.tagName + ' ' + of.scrollWidth + ' > ' + of.clientWidth + ': ' + of.textContent.slice(0, 60) : [])`,

@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { withAccount } from './service.ts';
 import { startStage, type Stage } from './stage.ts';
 
-/** Also where tests run against a deployment in another region. */
+/** The stage has this region even if tests run against a deployment in another one. */
 const region = 'eu-central-1';
 
 let started: Promise<Stage> | undefined;

@@ -52,7 +52,7 @@ export async function failedRunsIn(fixture: Fixture) {
   ]);
   const { account } = fixture;
 
-  /** An endpoint that fails its deliveries until told otherwise, or gives the test's answers. */
+  /** An endpoint that fails its deliveries until the test changes that, or gives the answers of the test. */
   function endpoint(answer?: (delivery: Delivery, response: ServerResponse) => boolean) {
     const state = { isWell: false };
     const inbox = fixture.receiver.inbox((delivery, response) => {
@@ -140,7 +140,7 @@ export async function failedRunsIn(fixture: Fixture) {
       notBefore: Date.now(),
     });
     if (steps.length > 0) {
-      // The payload's delivery belongs to a step that was done before.
+      // The delivery of the payload was for a step that was done before.
       await fixture.drain();
       await record(runId, start, steps);
     }

@@ -62,9 +62,9 @@ type When = 'before' | 'after';
 export interface FateOptions {
   /** The number of the AWS call at which it occurs, from 1. */
   readonly call: number;
-  /** Before the call is made, or after it was made but before its answer arrives. */
+  /** Whether it occurs before the call is made, or after it was made and before its answer arrives. */
   readonly when: When;
-  /** Whether only this call fails and the process survives. */
+  /** If true, only this call fails, and the process survives. */
   readonly survived?: boolean;
 }
 
@@ -222,7 +222,7 @@ async function atEachDeath(way: Way, { every, survived = false }: DeathOptions):
 const textOf = (fate: Fate, error: unknown): string =>
   `${fate.text}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1).join('')}`;
 
-/** The most tries of a death that was later than the last call. */
+/** How often a death is tried again, if it was to be later than the last call. */
 const mostTimes = 5;
 
 /**

@@ -28,7 +28,7 @@ export interface Received<W extends Job = Job> {
 }
 
 const realNow = Date.now.bind(Date);
-/** Longer than claims of a process hold. */
+/** Longer than any process's claims are valid. */
 const jobsComeBackMs = 10_000;
 
 export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | undefined> =>
@@ -119,7 +119,7 @@ export async function openFixture(options?: InProcessOptions) {
     createdAt: Date.now(),
   });
   await lambdas.saveAccount(account, undefined);
-  // These values are read once in a day or in ten minutes, so their reads must not count.
+  // These values are read once in a day or in ten minutes. Their reads must not count.
   await lambdas.readUsage(account);
   await lambdas.deploymentRules();
 
@@ -234,7 +234,10 @@ export async function openFixture(options?: InProcessOptions) {
     throw new Error('There is no attempt.');
   }
 
-  /** Does all jobs, as the event source does. A failed job is given back, also if its worker died. The next worker lives. */
+  /**
+   * Does all jobs, as the event source does. A failed job is given back, even if its worker died. The next
+   * worker is alive.
+   */
   async function doJobs(fate?: Fate): Promise<void> {
     const givenBack = new Set<string>();
     for (;;) {

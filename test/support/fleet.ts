@@ -91,8 +91,8 @@ export async function startFleet(standIns: StandIns) {
   }));
 
   /**
-   * The process of the running code. The client of a call doesn't tell: a module that is loaded on demand uses the modules and
-   * clients of the process that was started last.
+   * The process of the running code. The client of a call does not show it: a module that is loaded on demand
+   * uses the modules and clients of the process that was started last.
    */
   const running = new AsyncLocalStorage<Process>();
 
@@ -135,7 +135,7 @@ export async function startFleet(standIns: StandIns) {
         make: () => Promise<T>,
       ): Promise<T> => {
         const caller = running.getStore();
-        // The test itself calls something that was loaded with this process.
+        // The test itself is calling something that was loaded with this process.
         if (caller === undefined) return make();
         if (hasDied(caller)) return never;
         const comes = fate?.meet(call);

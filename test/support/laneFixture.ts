@@ -43,7 +43,7 @@ export class LaneFixture {
   readonly account: Account;
   readonly #fixture: Fixture;
   readonly #lambdas: LaneLambdas;
-  /** The lanes that messages pass, besides the account's. */
+  /** The lanes that messages pass, in addition to the account's. */
   readonly #queues = new Set<string>();
   readonly #keys = new Set<string>();
 

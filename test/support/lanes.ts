@@ -90,8 +90,8 @@ export const answerSlowly = (_delivery: Delivery, response: ServerResponse, befo
 };
 
 /**
- * Holds the first requests open until this many have arrived, and is slow from then on. With fewer in flight at once, it never
- * answers.
+ * Holds the first requests until this many have arrived, and is slow from then on. If fewer are in flight at
+ * once, it never answers.
  */
 export function answerTogether(count: number) {
   const held: ServerResponse[] = [];

@@ -81,7 +81,6 @@ export class LaneTable {
 
 /** Lanes in memory, with a clock that the test sets. */
 export class LanesInMemory {
-  /** Unix milliseconds. */
   time = 1_700_000_000_000;
   readonly table = new LaneTable();
   /** The jobs that were sent for grants: who got a grant, and the grant. */

@@ -39,7 +39,7 @@ export class LastLines implements Reporter {
 
 const pathOf = ({ moduleId }: TestModule): string => relative(process.cwd(), moduleId);
 
-/** A title as a pattern, in quotes of a shell. Vitest joins titles with spaces there. */
+/** A title as a pattern, quoted for a shell. Vitest joins titles with spaces. */
 const patternOf = (fullName: string): string =>
   `'^${fullName
     .replaceAll(' > ', ' ')

@@ -10,6 +10,9 @@ export interface PythonPackage {
   readonly version: string;
 }
 
+/** The AWS CLI's first major version, which PyPI has. Commands for readers are those that both versions accept. */
+export const awsCliPackage: PythonPackage = { name: 'awscli', version: '1.46.3' };
+
 /**
  * Makes a package's virtual environment, unless it exists.
  *

@@ -11,7 +11,6 @@ export interface Delivery {
   /** Lower-case names, as often as they were sent. Names such as `__proto__` are only here. */
   readonly headerPairs: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** Unix milliseconds. */
   readonly at: number;
   /** The inbox's open requests when this one arrived, including this one. */
   readonly open: number;

@@ -33,7 +33,7 @@ async function makeAccount({ url, user, password }: Management, region: string) 
   });
 }
 
-/** Adds a new account's tokens and keys to a place. */
+/** Adds the tokens and keys of a new account to a place. */
 export async function withAccount<T extends Pick<SharedService, 'url' | 'management' | 'region'>>(
   shared: T,
 ): Promise<T & Omit<Service, keyof SharedService>> {

@@ -92,7 +92,7 @@ export async function runStage(
   const watched = underWatch([process.execPath, ...command, ...flags]);
   const child = spawn(watched.file, watched.args, {
     cwd: root,
-    // A test controls the clock of one process.
+    // A test can control the clock of one process only.
     env: { SVC_PROCESSES: '1', ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

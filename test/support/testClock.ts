@@ -7,8 +7,8 @@ export interface TestClock {
 }
 
 /**
- * Replaces `Date.now` in this process. The clock continues from the moment it was set to. Timers, `performance.now`, time
- * limits, and `new Date()` keep real time.
+ * Replaces `Date.now` in this process. After a change the clock runs on from the new time. Timers,
+ * `performance.now`, time limits, and `new Date()` keep real time.
  */
 export function takeOverClock(): TestClock {
   const realNow = Date.now;

@@ -1,7 +1,7 @@
 import type { MiddlewareStack } from '@smithy/types';
 import { makeUnder, type Fate } from './faults.ts';
 
-/** Records the AWS calls of one process, which may have a fate. */
+/** Records the AWS calls of one process, which may die at one of them. */
 export function watchedCalls() {
   const calls: string[] = [];
   let fate: Fate | undefined;

@@ -36,7 +36,7 @@ it('a message takes the same calls and costs the same, however many others wait,
 it('a branch takes the same calls and costs the same, however many parallel branches a run has', async () => {
   const growths = await measureBranches(fixture, [40, branches], () => undefined);
   expect(growths.map(({ there }) => there)).toEqual([40, branches]);
-  // Two deliveries, which each read their message and record their attempt. A batch reads the run once.
+  // Two deliveries. Each reads its message and records its attempt; the run is read once for the batch.
   for (const { calls } of growths) expect(calls.deliver).toBeGreaterThan(4);
   expect(grown(growths)).toEqual([]);
 });

@@ -4,7 +4,10 @@ import { anything, type Client, jsonOf, post } from './api.ts';
 
 const customer = 'svc-queue verify';
 
-/** The customer id of accounts that a region's check moves elsewhere. They belong to that check in any region. */
+/**
+ * The customer id of accounts that a check moves to another region. So they belong to that check in every
+ * region.
+ */
 const movedBy = (region: string): string => `${customer}, moved by ${region}`;
 
 const account = z.object({
@@ -45,7 +48,6 @@ export async function leftAccounts(management: Client, region: string): Promise<
     const isOwn = ({ customer_id: owner, ...one }: Account): boolean =>
       one.state !== 'deleted' && ((owner === customer && one.region === region) || owner === movedBy(region));
     left.push(...z.array(account).parse(JSON.parse(answer.text)).filter(isOwn));
-    // <?after=…>; rel="next"
     page = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
   }
   return left;
@@ -59,7 +61,7 @@ const schedules = z.array(z.object({ scheduleId: z.string() }));
  * Deletes an account's data in its region, and then the account, because a deleted account's schedules would stay in Scheduler.
  */
 export async function removeAccount(management: Client, client: Client, account: Account): Promise<void> {
-  // A moved account has no data.
+  // An account that was moved has no data here.
   if (account.customer_id?.includes(', moved by ') === true) {
     await deleteAccount(management, account);
     return;
@@ -74,7 +76,7 @@ export async function removeAccount(management: Client, client: Client, account:
     ...messages.map(({ messageId }) => `messages/${messageId}`),
     ...(await namesIn('queues')),
   ];
-  // Cancelling fails if a message has just been delivered.
+  // Fails if a message has just been delivered.
   for (const path of all) await client.read(anything, 'DELETE', `/v2/${path}`).catch(() => undefined);
   await deleteAccount(management, account);
 }

@@ -6,7 +6,7 @@ import { until } from '../wait.ts';
 import { type Client, publish, type Request, statesOf } from './api.ts';
 import type { After } from './context.ts';
 
-/** Bytes of a URL that a gateway or proxy might decode, collapse or re-encode. */
+/** Characters of a URL that a gateway or proxy might decode, merge or encode again. */
 export const strange = { path: '//a%2Fb', query: 'x=1&x=2+3' };
 
 /**

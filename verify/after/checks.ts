@@ -30,21 +30,24 @@ const alongside: readonly Check<After>[] = [
   ...watchChecks,
 ];
 
-/** The steps of a run. The checks of a step run in parallel, and checks that only wait run beside all steps. */
+/**
+ * The steps of a run. The checks of a step run in parallel. Checks that only wait run at the same time as all
+ * steps.
+ */
 export const steps: readonly (readonly Check<After>[])[] = [
   [latency],
   alongside,
-  // Usage is counted per message, so it is checked before the burst.
+  // Usage is reported for each message then, so it is checked before the burst.
   ...[usage, ...loadChecks, throttledCheck, killedWorkerCheck].map((check) => [check]),
 ];
 
 /** Checks that wait for minutes and use little. */
 export const waiting: readonly Check<After>[] = [...longChecks, longAnswer(20 * 60)];
 
-/** Checks beside which no other check may wait. */
+/** Checks during which no other check may wait. */
 export const alone: readonly Check<After>[] = [lostInstanceCheck];
 
-/** Checks that look back on all others. */
+/** Checks of what all others have caused. */
 export const last: readonly Check<After>[] = deniedChecks;
 
 export const afterChecks: readonly Check<After>[] = [...steps.flat(), ...waiting, ...alone, ...last];

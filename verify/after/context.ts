@@ -13,7 +13,7 @@ export interface After {
   readonly settings: Settings;
   readonly timeout: Timeout;
   readonly clients: Clients;
-  /** When the run began, in Unix milliseconds. */
+  /** When the run began. */
   readonly startedAt: number;
   readonly api: {
     readonly url: string;
@@ -26,7 +26,7 @@ export interface After {
   readonly sendTo: (url: string) => Send;
   /** The publish URL, with the token, if there is one. */
   readonly publishUrl: Client | undefined;
-  /** Only defined in the first region. */
+  /** Undefined in other regions than the first. */
   readonly management:
     | {
         /** Without credentials. */

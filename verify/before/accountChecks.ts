@@ -9,7 +9,7 @@ import type { Before } from './context.ts';
 /** A message writes its row and its attempt into the same table: docs/cost.md. */
 const writesOfMessage = 2;
 
-/** The share of messages that must be able to wait longer than SQS's message timer. */
+/** The share of messages that must be able to wait longer than SQS can delay them. */
 const leastFarShare = 0.1;
 
 /** Each deployment stores its code, and keeps the former versions: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
@@ -37,7 +37,7 @@ const covers = (name: string, domain: string): boolean =>
   (name.startsWith('*.') &&
     domain.toLowerCase().split('.').slice(1).join('.') === name.slice(2).toLowerCase());
 
-/** No API shows everything: only those rules of the organisation that are policies can be simulated. */
+/** Only rules of the organisation that are policies can be simulated, so this cannot find everything. */
 const onlyDeployShows = 'other rules, such as hooks and resource control policies, only the deployment shows';
 
 export const accountChecks: readonly Check<Before>[] = [

@@ -21,7 +21,10 @@ const exportsIn = (stacks: readonly StackTemplate[]): ReadonlyMap<string, unknow
     ),
   );
 
-/** Replaces missing imports by values of the same form, because CloudFormation makes no change set with missing imports. */
+/**
+ * Replaces imports that do not exist with values of the same form, because CloudFormation would not make the
+ * change set.
+ */
 export function withoutMissingImports(
   text: string,
   stacks: readonly StackTemplate[],

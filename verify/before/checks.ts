@@ -13,9 +13,7 @@ const leastBootstrap = 6;
 /** The executions that Lambda keeps unreserved ("Configuring reserved concurrency", AWS Lambda Developer Guide). */
 const leastUnreserved = 100;
 
-/**
- * The concurrent executions that everything except the delivery functions needs at least: the API, fires and the queue `dead`.
- */
+/** The concurrent executions that all other functions need at least: the API, fires and the queue `dead`. */
 const restConcurrency = 4;
 
 /** States of stacks that cannot be deployed to. An empty change set of `cdk deploy` leaves one in review, which the next uses. */
@@ -104,7 +102,7 @@ export const beforeChecks: readonly Check<Before>[] = [
       const { limit, unreserved } = await aws.concurrency();
       const faults: string[] = [];
       const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency, longDelivery } = settings;
-      // The queues `short`, `slow` and `long`. On instances, the function of `long` needs none.
+      // The queues `short`, `slow` and `long`. On instances, the function of `long` needs no executions.
       const deliveries = (longDelivery === 'instances' ? 2 : 3) * deliveryConcurrency;
       const needed = deliveries + publishConcurrency + restConcurrency;
       if (needed > limit)

@@ -28,7 +28,9 @@ export function openNetwork({ ec2: client }: Pick<Clients, 'ec2'>) {
   };
   const inVpc = (vpc: string) => ({ Filters: [{ Name: 'vpc-id', Values: [vpc] }] });
   return {
-    /** Whether the VPC has DNS, and whether its hosts get names. Private names of endpoints require both. */
+    /**
+     * Whether the VPC has DNS, and whether its hosts get names. Endpoints with private names require both.
+     */
     dnsOf: async (vpc: string) => ({
       isOn: await attributeOf(vpc, 'enableDnsSupport'),
       hasHostnames: await attributeOf(vpc, 'enableDnsHostnames'),
@@ -38,14 +40,14 @@ export function openNetwork({ ec2: client }: Pick<Clients, 'ec2'>) {
       const all = await allOf(pages, ({ VpcEndpoints }) => VpcEndpoints);
       return (
         all
-          // A deleted or refused endpoint occupies no name and no route.
+          // An endpoint that was deleted or refused has no name and no route.
           .filter(({ State = '' }) => !/^(deleting|deleted|rejected|failed|expired)$/i.test(State))
           .map((one) => ({
             id: one.VpcEndpointId ?? '',
             /** Such as `com.amazonaws.eu-central-1.sqs`. */
             service: one.ServiceName ?? '',
             isGateway: one.VpcEndpointType === 'Gateway',
-            /** Whether the service's usual host name leads to the endpoint within the VPC. */
+            /** Whether the usual host name of the service leads to the endpoint within the VPC. */
             hasPrivateDns: one.PrivateDnsEnabled === true,
             /** The route tables of a gateway endpoint. */
             routeTables: one.RouteTableIds ?? [],

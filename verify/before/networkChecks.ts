@@ -79,7 +79,7 @@ function conflictOf(coming: ComingEndpoint, there: Endpoint): string | undefined
 const tableOf = (tables: readonly RouteTable[], subnet: string): RouteTable | undefined =>
   tables.find(({ subnets }) => subnets.includes(subnet)) ?? tables.find(({ isMain }) => isMain);
 
-/** Describes what a subnet's routes lack; undefined if AWS and destinations are reachable. */
+/** Describes what a subnet's routes lack; undefined if AWS and destinations can be reached. */
 function faultOf(
   subnet: Subnet,
   tables: readonly RouteTable[],

@@ -6,7 +6,7 @@ import { ordinary, partsOf } from '../prices/workload.ts';
 import { daysOfMonth, pricedRegionOf, unitDollars } from '../prices/prices.ts';
 import type { StackTemplate } from '../deployment.ts';
 
-/** Dollars per day: without batching, and with batches of ten. */
+/** Dollars per day: without batches, and with batches of ten. */
 export interface Forecast {
   readonly service: string;
   readonly alone: number;

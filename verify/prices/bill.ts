@@ -9,7 +9,6 @@ export interface BillLine {
   readonly by: string;
   readonly what: string;
   readonly unit: Unit;
-  /** Units per message, by batch size. */
   readonly amounts: Readonly<Record<BatchSize, number>>;
   /** Gigabyte-months of a message's rows. */
   readonly gbMonths?: number;
@@ -23,6 +22,5 @@ export interface Bill {
 /** The prefix of an index's name, if a write of a row also writes to the index. */
 export const indexMark = 'its row in the index ';
 
-/** Dollars for a million messages. */
 export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
   lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);

@@ -12,7 +12,7 @@ export const assumed = {
   cpuMs: { publish: 1.8, deliver: 1.4 },
   /** Additional CPU per KB of the body, in each function. Measured with 64 to 256 KB. */
   cpuMsPerKb: 0.02,
-  /** Bytes of the log. `bench messages` fails if they differ. */
+  /** The sizes of the log, in bytes. `bench messages` fails if they differ. */
   logBytes: {
     publish: 188,
     /** An additional line for a request to the publish URL. */
@@ -35,7 +35,10 @@ export const assumed = {
 /** With this much memory, a function gets a whole CPU; with less, a proportional share. */
 export const memoryOfOneCpuMb = 1769;
 
-/** Sequential calls. Publish: the account, then row and attempt. Deliver: the history, then the record. */
+/**
+ * How many calls follow one another. Publish: the account, then row and attempt. Deliver: the history, then
+ * the record.
+ */
 const callsInARow = 2;
 
 interface Invocation {
@@ -43,7 +46,7 @@ interface Invocation {
   readonly messages: number;
   readonly kb?: number;
   readonly memoryMb?: number;
-  /** The slowest destination's answer time; none for publish. */
+  /** The answer time of the slowest destination; none for publish. */
   readonly destinationMs?: number;
   readonly cpuMs?: number;
 }

@@ -11,12 +11,13 @@ export const pricedRegionOf = (region: string): PricedRegion =>
   pricedRegions.find((one) => one === region) ?? pricedRegions[0];
 
 /**
- * The day on which the prices were last checked, in published copies of AWS's Price List Bulk API,
- * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, from August and September
- * 2026. Other sources: a note of AWS's page for DynamoDB's capacity hours in eu-central-1; AWS's pages for web ACLs and keys,
- * which cost the same everywhere; and for EC2's hours, `catalogs/v8/aws/vms.csv` of the public repository
- * `skypilot-org/skypilot-catalog`, which matches AWS's examples for us-east-1. Many other pages still show DynamoDB's request
- * prices from before November 2024, which are twice as high.
+ * The day on which the prices were last compared with published copies of AWS's Price List Bulk API,
+ * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, from
+ * August and September 2026. Other sources: a note of AWS's page for DynamoDB's capacity hours in
+ * eu-central-1; AWS's pages for web ACLs and keys, which cost the same everywhere; and for EC2's hours,
+ * `catalogs/v8/aws/vms.csv` of the public repository `skypilot-org/skypilot-catalog`, which matches AWS's
+ * examples for us-east-1. Many other pages still show DynamoDB's request prices from before November 2024,
+ * which are twice as high.
  */
 export const pricedOn = '2026-11-26';
 
@@ -97,11 +98,9 @@ export const prices = {
 
 export type Unit = keyof typeof prices;
 
-/** Dollars for a million times this many units. */
 export const dollarsPerMillion = (unit: Unit, amount: number, region: PricedRegion = 'us-east-1'): number =>
   prices[unit].dollarsPerMillion[region] * amount;
 
-/** Dollars for this many units. */
 export const unitDollars = (unit: Unit, amount: number, region?: PricedRegion): number =>
   dollarsPerMillion(unit, amount, region) / 1e6;
 

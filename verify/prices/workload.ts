@@ -25,7 +25,6 @@ export interface Workload {
   readonly memoryMb?: number;
   /** Whether the log has a line for each attempt: `logLevel=INFO`. */
   readonly hasLines?: boolean;
-  /** The use of provisioned capacity, 0 to 1. Default: on demand. */
   readonly capacityUse?: number;
   /** `longDelivery`, if all messages take the long queue. Default: functions. */
   readonly longDelivery?: LongDelivery;
@@ -61,8 +60,8 @@ export const batchOf = ({
   longDelivery === 'instances' ? 1 : Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
 
 /**
- * A line's units per message, by batch size. They were counted for batches of one and ten: one part is per batch, the rest per
- * message.
+ * The units of a line per message, by batch size. They were counted for batches of one and of ten, so one
+ * part is per batch and the rest per message.
  */
 function amountAt({ amounts }: BillLine, batch: number): number {
   const onceForEach = (amounts[1] - amounts[10]) / (1 - 1 / 10);
@@ -97,7 +96,7 @@ export function partsOf(workload: Workload): readonly Part[] {
   const logGb = messageLogGb({ batch, passesGateway, hasLines });
   const trafficGb = (kb * 1_024 + assumed.requestHeadBytes + assumed.answerBytes) / 2 ** 30;
   const objectGb = (amountOf('s3Put') * kb) / 2 ** 20;
-  // A slower batch needs another call that hides it for longer.
+  // If a batch is slow, another call hides it for longer.
   const holds = answerMs >= holdAfterMs ? price('sqsRequest', 1 / batch) : 0;
   const deliver = { of: 'deliver', messages: batch, kb, destinationMs: answerMs } as const;
   const runsOnInstances = longDelivery === 'instances';

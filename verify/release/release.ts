@@ -13,7 +13,7 @@ export interface Release {
   readonly commands: readonly string[];
 }
 
-/** The pause between messages, so that some are in each state. An emulator can handle fewer. */
+/** The pause between messages, so that there are messages in each state. An emulator can handle fewer. */
 const paceMs = { onAws: 250, onEmulator: 2_000 };
 
 /** Traffic before the first command and after each, so that old and new functions get messages. */
@@ -22,7 +22,7 @@ const calmMs = 20_000;
 /** Some messages are delayed, so that they wait during a deployment. */
 const delays = ['0s', '10s', '60s'];
 
-/** Every second message goes by the queue `long`, which may be on managed instances. */
+/** Every second message takes the queue `long`, which may be on managed instances. */
 const timeouts = [shortTimeoutMs, 2 * shortTimeoutMs].map((ms) => `${ms / 1_000}s`);
 
 /** Every fifth message fails at first, so that another release may make its retry. */
@@ -90,7 +90,7 @@ function keepPublishing(
         });
         accepted.set(messageId, fails);
       } catch (error) {
-        // A refused request published nothing, and its client knows it.
+        // A refused request published nothing, and its client knows that.
         refused.push(error instanceof Error ? error.message : String(error));
       }
       await sleep(isEmulator ? paceMs.onEmulator : paceMs.onAws);
@@ -140,7 +140,6 @@ export function openCommands({ commands }: Release, regions: number, say: (sente
   };
 }
 
-/** The most messages that are requested individually from the service. */
 const mostAsked = 20;
 
 /** Finds undelivered messages. The receiver's log may lack lines, so the service is asked about messages that are not in it. */
@@ -159,7 +158,10 @@ async function undelivered(
   return open;
 }
 
-/** The last messages may take this many times `--wait`, by default longer than the longest delay plus a retry. */
+/**
+ * The last messages may take this many times `--wait`: longer than the longest delay plus a retry, by
+ * default.
+ */
 const waits = 3;
 
 export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>): Check<After> => ({

@@ -6,7 +6,7 @@ import type { attention } from '../../../lambdas/wire/statsAnswers.ts';
 import type { Asked } from './useAsked.ts';
 
 export type Attention = Answer<typeof attention>;
-/** A part with a separate search. The search may have stopped at its limit. */
+/** A part for which the API searches separately. The search may have stopped at its limit. */
 export type AttentionPart = Attention['cut'][number];
 
 const none: Asked<never> = {
@@ -16,10 +16,10 @@ const none: Asked<never> = {
   again: () => undefined,
 };
 
-/** The account's usage, fetched once for the whole page. The overview shows it, and it includes the user's rights. */
+/** The account's usage and the token's rights, fetched once for the whole page. */
 export type Stats = Answer<typeof ownStats>;
 export const StatsOf = createContext<Asked<Stats>>(none);
 
-/** Fetched once for the whole page: the overview lists what needs attention, and the navigation shows numbers. */
+/** Fetched once for the whole page: the overview lists these things, and the navigation counts them. */
 export const AttentionOf = createContext<Asked<Attention>>(none);
 export const useAttention = (): Asked<Attention> => useContext(AttentionOf);

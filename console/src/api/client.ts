@@ -8,7 +8,7 @@ import { changeLive } from './live.ts';
 /** The base URL of the API: this file is served as `<base>console/<file>`. */
 const base = new URL('..', import.meta.url);
 
-/** The base URL as clients take it: without a slash at the end. */
+/** The base URL as clients expect it, without a slash at the end. */
 export const baseUrl = base.href.replace(/\/$/, '');
 
 export interface Request {
@@ -42,8 +42,8 @@ export const path = (parts: TemplateStringsArray, ...variables: readonly string[
   parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
 
 /**
- * Encodes a segment. Browsers drop `.` and `..`, even encoded, so the request would go to another path. Encoded twice they
- * match nothing.
+ * Encodes a segment. Browsers drop `.` and `..`, even if encoded, and would request another path. So these
+ * are encoded twice, and match nothing.
  */
 const segment = (text: string): string =>
   /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
@@ -52,7 +52,8 @@ const paged = z.object({ cursor: z.optional(z.string()) });
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 
 /**
- * Error codes of invalid credentials. Any other 401 comes from something else, such as a proxy, so the user stays signed in.
+ * Codes that mean that the credentials are wrong. Any other 401 may come from a proxy, so the user stays
+ * signed in.
  */
 const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   token_missing: true,
@@ -72,9 +73,7 @@ interface PageOf<T> {
   readonly cursor: string | undefined;
 }
 
-/**
- * Makes the query of the page at a cursor. If the API returns links instead of cursors, the cursor is the link's whole query.
- */
+/** Makes the query of the next page. If the API returns a link, the cursor is the link's whole query. */
 export function queryAt(cursor: string, query: Request['query'] = {}): URLSearchParams {
   if (cursor.startsWith('?')) return new URLSearchParams(cursor);
   const next = new URLSearchParams(queryPairs(query));
@@ -90,7 +89,10 @@ const queryPairs = (query: NonNullable<Request['query']>): [string, string][] =>
 /** The most empty pages in a row that are requested; each takes about a second. */
 const mostEmpty = 30;
 
-/** Requests the first page that has entries or a count. The API ends a page after a time limit, so an empty one is not the end. */
+/**
+ * Requests pages until one has entries or a count. An empty page is not the end, because the API ends a page
+ * after a time limit.
+ */
 export async function askUntilFound<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   let page = await askForPage(shape, request);
   for (let empty = 1; empty < mostEmpty && page.cursor !== undefined && isEmpty(page.answer); empty += 1)
@@ -124,7 +126,7 @@ async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Re
     return await askAs(used, shape, request);
   } catch (error) {
     const isOfCredentials = error instanceof Refusal && Object.hasOwn(ofCredentials, error.code ?? '');
-    // They may have been rotated since.
+    // The credentials may have been changed since the request.
     if (isOfCredentials && used === credentialsOf(api)) signOut(api, error.message);
     throw error;
   }
@@ -174,10 +176,10 @@ export async function askAs<Shape extends z.ZodMiniType>(
   }
   const read = shape.safeParse(json);
   if (read.success) {
-    // If the answer is an array, the cursor is in a header. The list of accounts has a link instead.
+    // If the answer is an array, the cursor is in a header; for accounts, it is a link.
     const [, link] = /^<(\?.*)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
     const cursor = link ?? response.headers.get('svc-cursor') ?? paged.safeParse(json).data?.cursor;
-    // The list of runs has an empty cursor on its last page.
+    // The last page of the list of runs has an empty cursor.
     return { answer: read.data as Readable<z.infer<Shape>>, cursor: cursor === '' ? undefined : cursor };
   }
   const [issue] = read.error.issues;

@@ -1,12 +1,12 @@
 /**
- * Whether this tab keeps its data fresh: the user may pause updates, and the service may be unreachable. Relative times then
- * stop too.
+ * Whether this tab updates its data. The user can pause updates, and the service may be unreachable. Relative
+ * times then stop, too.
  */
 import { onEvent, useStateAt } from '../events.ts';
 
 export interface Live {
   readonly isOn: boolean;
-  /** The time of the last answer, in Unix milliseconds; undefined before the first. */
+  /** The time of the last answer; undefined before the first. */
   readonly answeredAt: number | undefined;
   readonly isLost: boolean;
 }
@@ -21,7 +21,7 @@ export function changeLive(changed: Partial<Live>): void {
   dispatchEvent(new Event(event));
 }
 
-/** The time, in Unix milliseconds, at which the shown data was current: now, or the last answer's time. */
+/** The time at which the data on screen was current: now, or when the last answer arrived. */
 export const shownNow = (): number =>
   state.isOn && !state.isLost ? Date.now() : (state.answeredAt ?? Date.now());
 

@@ -8,27 +8,30 @@ import { count } from '../ui/basics.tsx';
 import { forgetFailures, showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
-  /** The last answer. It stays until the next one arrives. */
+  /** The last answer, until the next one arrives. */
   readonly answer: T | undefined;
   readonly cursor: string | undefined;
   readonly error: string | undefined;
   readonly again: () => void;
 }
 
-/** The interval, in milliseconds, for data that changes often, while the page is visible. */
+/** How often data that changes quickly is requested (ms). */
 export const oftenMs = 3_000;
 
-/** Requests take at most a tenth of the time: the pause after each is at least this many times its duration. */
+/**
+ * The pause after each request is at least this many times its duration, so that requests take at most a
+ * tenth of the time.
+ */
 const restFactor = 9;
 
 /**
- * Calls the API, and again when the request changes, and with `everyMs` regularly, but less often if answers are slow. It
- * pauses while the page is hidden or updates are paused.
+ * Calls the API, again when the request changes, and regularly with `everyMs`, less often if answers are
+ * slow. Does nothing while the page is hidden or updates are paused.
  *
  * @param request undefined if there is nothing to request yet; compared by content
  * @param everyMs 0 or undefined for a single request
- * @param since a change repeats the request; the old answer is shown until the new one arrives
- * @param restOf the minimum pause after an answer, in milliseconds
+ * @param since a change of this repeats the request; the old answer is shown until then
+ * @param restOf the shortest pause after an answer, in milliseconds
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
@@ -107,7 +110,7 @@ export const countedText = ({
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
   answer !== undefined || error !== undefined;
 
-/** Whether a condition was ever true. Used to wait until everything is loaded, but only once. */
+/** Whether a condition was ever true. Used to wait only once until everything is loaded. */
 export function useOnceTrue(condition: boolean): boolean {
   const ever = useRef(false);
   ever.current ||= condition;
@@ -123,17 +126,17 @@ export interface Paged<T> {
   /** Loads the next page; undefined after the last. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
-  /** Whether more pages than the first were loaded. New entries then no longer appear. */
+  /** Whether more than the first page was loaded. Then new entries do not appear. */
   readonly isFurther: boolean;
-  /** The number of loaded entries before the visible ones. */
+  /** How many entries were loaded before the visible ones. */
   readonly skipped: number;
   readonly again: () => void;
 }
 
-/** The most rows on screen. More rows make the page slow. */
+/** The most rows on screen, because more would make the page slow. */
 const mostShown = 1_000;
 
-/** The pause for each row of a list, in milliseconds: a list with 1,000 rows is reloaded every 30 s. */
+/** The pause for each row, in milliseconds: a list with 1,000 rows is reloaded every 30 s. */
 const restForRowMs = 30;
 
 interface Loaded<T> {
@@ -143,7 +146,7 @@ interface Loaded<T> {
   readonly cursor: string | undefined;
 }
 
-/** Lists that the user has left, by request. They are shown again when the user comes back. */
+/** Lists that the user has left, by request. They are shown at once when the user returns. */
 const left = new Recent<Loaded<unknown>>(10);
 
 function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | undefined) {
@@ -157,8 +160,9 @@ function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | und
 }
 
 /**
- * Lists page by page. The first page is reloaded every few seconds until the user loads another: entries must not move while
- * they are read. In a very long list, the next page replaces those before it.
+ * Loads a list page by page. The first page is reloaded every few seconds until the user loads another one,
+ * because entries must not move while they are read. In a very long list, the next page replaces earlier
+ * ones.
  */
 export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
@@ -176,7 +180,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const restOf = (page: Readable<z.infer<Shape>>): number => restForRowMs * itemsOf(page).length;
   const first = useAsked(shape, request, own === undefined ? everyMs : 0, undefined, restOf);
   useEffect(() => {
-    // This visit starts with fresh rows, so rows from an earlier visit are forgotten.
+    // Rows from an earlier visit are forgotten, because this visit has loaded its own.
     if (own === undefined && key !== undefined) left.delete(key);
   }, [key]);
   const answers = own?.answers ?? (first.answer && [first.answer]);
@@ -222,7 +226,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   };
 }
 
-/** Changes something. Returns a sentence that reports it, or undefined if the work has already reported it. */
+/** Changes something. Returns a sentence for the user, or undefined if one was already shown. */
 export type Work = () => Promise<string | undefined>;
 
 export interface Action {
@@ -233,7 +237,7 @@ export interface Action {
 }
 
 /**
- * Runs a change, which returns the sentence that describes its result.
+ * Runs a change, which returns a sentence about its result.
  *
  * @param failures where a failure is shown: beside the button, by the caller, or as a toast
  */

@@ -37,9 +37,9 @@ export function App() {
   );
 }
 
-/** The interval of usage requests while the overview is shown, in milliseconds. */
+/** How often the overview requests the usage (ms). */
 const statsEveryMs = 10_000;
-/** An answer reads up to 1,000 things of each kind, so it is requested less often than a list. Milliseconds. */
+/** Rare, because an answer reads up to 1,000 things of each kind. Milliseconds. */
 const attentionEveryMs = 30_000;
 
 interface FrameProps {
@@ -50,14 +50,14 @@ interface FrameProps {
 
 function Frame({ session, current, place }: FrameProps) {
   const isSignedIn = session.messaging !== undefined;
-  // No screen is shown before the token's rights are known.
+  // The token's rights must be known before a screen is shown.
   const stats = useAsked(
     ownStats,
     isSignedIn ? { path: 'v2/stats' } : undefined,
     current?.path === 'overview' ? statsEveryMs : 0,
   );
   const { answer } = stats;
-  // Another screen repeats the request, because the user may have fixed something on the last one.
+  // A change of the screen repeats the request: the user may have fixed something.
   const needs = isSignedIn ? { path: 'v2/stats/attention' } : undefined;
   const attended = useAsked(attention, needs, attentionEveryMs, current?.path);
   const [open, setOpen] = useState<'palette' | 'list'>();
@@ -77,7 +77,7 @@ function Frame({ session, current, place }: FrameProps) {
             class="skip"
             href="#screen"
             onClick={(event) => {
-              // Following the link would change the address after `#`, which names the screen.
+              // Following the link would change the address after `#`.
               event.preventDefault();
               document.getElementById('screen')?.focus();
             }}
@@ -122,10 +122,13 @@ function Frame({ session, current, place }: FrameProps) {
   );
 }
 
-/** The time to wait until a list is long enough again, in milliseconds. It may have become shorter. */
+/** How long to wait for a list to become long enough, in milliseconds. It may have become shorter. */
 const comingBackMs = 10_000;
 
-/** Restores the scroll position of a screen once its list is long enough, and focuses the link that the user had followed. */
+/**
+ * Restores the scroll position of a screen when its list is long enough, and focuses the link that the user
+ * followed.
+ */
 function comeBack(main: HTMLElement, { from, to }: { readonly from: string; readonly to: number }) {
   const ending = new AbortController();
   const { signal } = ending;
@@ -151,7 +154,7 @@ function comeBack(main: HTMLElement, { from, to }: { readonly from: string; read
   return end;
 }
 
-/** Contains the screen. It gets the focus when the screen changes, so that screen readers begin there. */
+/** Contains the screen. It is focused when the screen changes, so that screen readers begin there. */
 function Main({ children }: { readonly children: preact.ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   useEffect(() => {

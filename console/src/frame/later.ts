@@ -1,4 +1,4 @@
-/** Screens that are rarely opened, or never first. They are loaded together when one of them is opened. */
+/** Screens that are rarely opened, loaded together when one of them is. */
 export { Accounts } from '../screens/accounts/accounts.tsx';
 export { Alarms } from '../screens/alarms/alarms.tsx';
 export { Audit } from '../screens/audit/audit.tsx';

@@ -12,7 +12,7 @@ interface NavigationProps {
 export function Navigation({ current, screens }: NavigationProps) {
   const { answer, error } = useAttention();
   const list = useRef<HTMLUListElement>(null);
-  // In a narrow window, the list is a row that scrolls. The current entry is brought into view.
+  // In a narrow window, the list is a row that scrolls.
   useEffect(() => {
     const entry = list.current?.querySelector<HTMLElement>('[aria-current]');
     if (list.current === null || !entry) return;
@@ -39,7 +39,7 @@ const mostTold = 999;
 const sizeOf = (part: Attention[AttentionPart] = []): number =>
   typeof part === 'number' ? part : part.length;
 
-/** The number of things that need attention: with a plus if there may be more, `?` if it is unknown whether there are any. */
+/** How many things need attention. A plus means that there may be more, and `?` that it is unknown. */
 function Badge({
   of: all,
   needs,

@@ -19,7 +19,7 @@ interface Found {
   readonly address: () => string | Promise<string>;
 }
 
-/** A dead letter belongs to a message or a run. For a run, the run's page is opened. */
+/** Finds the page of a dead letter. A dead letter of a run is shown on the run's page. */
 async function ofDeadLetter(dlqId: string): Promise<string> {
   const { messages } = await ask(runDeadLetterPage, { path: 'v2/workflows/dlq', query: { dlqIds: dlqId } });
   const [run] = messages;
@@ -72,7 +72,6 @@ function find(text: string, screens: readonly Screen[], names: readonly Found[])
 
 type FoundName = Answer<typeof foundNames>['results'][number];
 
-/** The word for a found name's kind, and its address. */
 const kinds: Readonly<
   Record<FoundName['kind'], readonly [kind: string, address: (of: FoundName) => string]>
 > = {
@@ -85,7 +84,7 @@ const kinds: Readonly<
   run: ['Workflow run', ({ workflowRunId: id = '', workflowRunCreatedAt: at = 0 }) => hrefOfRun(id, at)],
 };
 
-/** Parts of screens, by words that people look for. */
+/** Words that people look for, and the screens where they are. */
 const settings: readonly (readonly [name: string, screen: string])[] = [
   ['Signing keys', 'keys'],
   ['The account’s token', 'keys'],
@@ -98,10 +97,10 @@ const settings: readonly (readonly [name: string, screen: string])[] = [
   ['Budgets and limits of accounts', 'accounts'],
 ];
 
-/** Names are requested after this pause in typing, in milliseconds. */
+/** Names are requested when the user has not typed for this long (ms). */
 const pauseMs = 150;
 
-/** @returns undefined while the names that contain the text are asked for */
+/** @returns undefined until the names that contain the text have arrived */
 function useNames(text: string, screens: readonly Screen[]): readonly Found[] | undefined {
   const [asked, setAsked] = useState('');
   useEffect(() => {
@@ -148,7 +147,7 @@ export function Palette({ screens, onClose }: ScreensProps) {
   const id = useId();
   const names = useNames(text.trim(), screens);
   const found = find(text, screens, names ?? []);
-  // Names that are found later do not move the choice.
+  // The choice does not change when more names arrive.
   const chosen = Math.max(
     0,
     found.findIndex((one) => keyOf(one) === place),

@@ -15,11 +15,11 @@ export interface Screen {
   readonly api: Api;
   /** Gets the whole place. The screen reads the rest of the path and the query. */
   readonly Screen: FunctionComponent<{ readonly place: Place }>;
-  /** Whether the screen is hidden from read-only tokens. */
+  /** Whether read-only tokens do not see the screen. */
   readonly changes?: boolean;
-  /** The key that opens the screen after `g`. */
+  /** The letter that opens the screen, after `g`. */
   readonly key?: string;
-  /** The parts whose total the navigation shows as things that need attention. */
+  /** The things that need attention whose number the navigation shows. */
   readonly needs?: readonly AttentionPart[];
 }
 

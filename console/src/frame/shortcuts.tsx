@@ -6,11 +6,11 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Palette, type ScreensProps } from './palette.tsx';
 import type { Screen } from './screens.tsx';
 
-/** Single keys can be turned off, for example by users of speech input. The browser remembers it. */
+/** Single keys can be turned off, for example by people who use speech input. The browser remembers this. */
 const key = 'svc.keys';
 const areOn = (): boolean => localStorage.getItem(key) !== 'off';
 
-/** The time, in milliseconds, within which the letter must follow `g`. */
+/** The letter must follow `g` within this time (ms). */
 const pairMs = 1_500;
 
 type Open = 'palette' | 'list' | undefined;

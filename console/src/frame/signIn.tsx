@@ -62,7 +62,7 @@ const credentials: Readonly<Record<Api, Credentials>> = {
           </>
         ),
       },
-      // The last field shows why the credentials are refused.
+      // The reason why the credentials are refused is shown under the last field.
       password: { ...secret, label: 'Password', about: /./ },
     },
     authorizationOf: ({ user = '', password = '' }) => basic(user, password),

@@ -15,7 +15,7 @@ interface TopProps {
 export const Top = ({ whose, session, onFind }: TopProps) => (
   <header class="top">
     <a class="brand" href="#/">
-      {/* A message in flight. The favicon, `icon.svg`, is the same. */}
+      {/* A message in flight, also in the favicon, `icon.svg`. */}
       <svg class="mark" viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
         <rect width="32" height="32" rx="8" />
         <path d="M7 10.5h10M7 16h13M7 21.5h10" />

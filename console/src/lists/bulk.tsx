@@ -11,25 +11,27 @@ import type { SettingTexts } from '../ui/settingTexts.ts';
 import { showToast } from '../ui/toast.tsx';
 
 interface DialogProps {
-  /** The verb: `Resume`. */
   readonly verb: string;
-  /** The past participle: `resumed`. */
+  /** Such as `resumed`. */
   readonly done: string;
-  /** The noun: `run`. */
+  /** Such as `run`. */
   readonly noun: string;
-  /** The path at which the API counts the entries, and the query that selects them. */
+  /** The path under which the API counts the entries, and the query that selects them. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The selected ids; undefined for all that the query selects. */
+  /** Undefined if all entries that the query selects are changed. */
   readonly ids?: readonly string[] | undefined;
-  /** Entries per request. Between requests, the progress is shown and the user can stop. */
+  /** Entries in a request. In between, the progress is shown and the user can stop. */
   readonly atOnce?: number;
-  /** The list's filters in words; empty if there is none. */
+  /** The filters in words; empty if there are none. */
   readonly words?: string | undefined;
   readonly isDangerous?: boolean;
   readonly effect: string;
   readonly settings?: (props: SettingsProps) => ComponentChildren;
-  /** Changes what a query selects. Yields the size of each part, or the ids of what it made. The user can stop it after each. */
+  /**
+   * Changes the selected entries in parts. Yields the size of each part, or the ids of what was made. The
+   * user can stop between parts.
+   */
   readonly work: (query: URLSearchParams, texts: SettingTexts) => AsyncIterable<number | readonly string[]>;
   readonly hrefOf?: ((ids: readonly string[]) => string) | undefined;
   /** @param made ids of what was made */
@@ -46,7 +48,7 @@ export const Bulk = ({ name, kind, label, isHidden, ...work }: BulkProps) => (
 );
 
 function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...props }: DialogProps) {
-  // The dialogue keeps the selection that it was opened with, even if the list changes.
+  // Kept while the dialogue is open, even if the list changes.
   const [ids] = useState(props.ids);
   const [texts, setTexts] = useState<SettingTexts>({});
   // Entries that are added after the count are not changed.
@@ -92,7 +94,7 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
     >
       {(isRunning) => (
         <>
-          {/* The form keeps its values for another try. */}
+          {/* The values are kept in case the user tries again. */}
           <div class="stack" hidden={isRunning}>
             {props.words !== undefined && props.words !== '' && (
               <p>
@@ -128,7 +130,9 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
 
 const lookEveryMs = 500;
 
-/** Lets the service do the work, and yields how much it has done since. Ending the loop stops it. */
+/**
+ * Lets the service do the work in the background, and yields its progress. Ending the loop stops the work.
+ */
 export async function* inBackground(request: Request, selected: URLSearchParams): AsyncGenerator<number> {
   const query = new URLSearchParams([...selected, ['background', 'true']]);
   const { bulkId } = await ask(startedBulk, { ...request, query });
@@ -187,7 +191,7 @@ function useCount(path: string, query: URLSearchParams, known: number | undefine
   return state;
 }
 
-/** The queries of a bulk operation in parts. Without ids, one query is repeated with cursors. */
+/** The queries for the parts of a bulk operation. Without ids, the same query is repeated with a cursor. */
 function queriesOf(query: URLSearchParams, ids: readonly string[] | undefined, atOnce: number) {
   if (ids !== undefined)
     return chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));

@@ -1,8 +1,8 @@
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Begins a formula, or a new cell that may be one (OWASP, "CSV Injection"). Programs that separate cells by semicolons begin
- * one after each semicolon, even within quotes.
+ * A character that begins a formula (OWASP, "CSV Injection"), at the beginning or after a semicolon, because
+ * some programs split cells there, even within quotes.
  */
 const formula = /(?<=^|;)(?=[=+\-@\t\r\n＝＋－＠])/g;
 
@@ -14,7 +14,7 @@ function cellOf(value: unknown): string {
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Writes rows as CSV, with a column for each field that any of them has. */
+/** Writes rows as CSV, with a column for each field in any of them. */
 export function csvOf(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [names.map(cellOf), ...rows.map((row) => names.map((name) => cellOf(row[name])))];

@@ -1,4 +1,4 @@
-/** Filters that the user has named. The browser stores them for each screen separately. */
+/** Filters to which the user has given names. The browser stores them separately for each screen. */
 import { useState } from 'preact/hooks';
 import * as z from 'zod/mini';
 import { go, href, type Place } from '../place.ts';
@@ -10,7 +10,7 @@ const key = 'svc.filters';
 const keptShape = z.record(z.string(), z.record(z.string(), z.string()));
 type Kept = z.infer<typeof keptShape>;
 
-/** A value that another program has overwritten is ignored. */
+/** If something else has overwritten the value, it is ignored. */
 const load = (): Kept => keptShape.safeParse(parsed(localStorage.getItem(key) ?? '')).data ?? {};
 
 export function KeptFilters({ place, isFiltered }: { readonly place: Place; readonly isFiltered: boolean }) {

@@ -1,4 +1,4 @@
-/** Lists of resources that are described by their shape, columns, filters and actions. */
+/** Lists that are described by their shape, columns, filters and actions. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
@@ -17,7 +17,6 @@ type EmptyText = readonly [title: string, children?: ComponentChildren];
 interface ListTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly list: Paged<T>;
   readonly acts?: (row: T, again: () => void) => ComponentChildren;
-  /** Undefined if nothing is shown in place of an empty list. */
   readonly empty?: EmptyText;
   readonly noMatch?: string;
   readonly place?: Place;
@@ -42,26 +41,26 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly title: string;
   readonly place: Place;
   readonly shape: Shape;
-  /** The query without the filters, which replace it. */
+  /** The default query, which filters replace. */
   readonly query?: Readonly<Record<string, string>>;
   readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly T[];
-  /** The interval at which the list is loaded again, in milliseconds. */
+  /** How often the list is reloaded (ms). */
   readonly everyMs?: number;
   readonly valuesOf?: (rows: readonly T[] | undefined) => Readonly<Record<string, readonly string[]>>;
   readonly file?: string;
-  /** Makes the row of a file. Default: all fields. */
+  /** Makes a row of an exported file. Default: all fields. */
   readonly inFile?: (row: T) => Row;
   /** Buttons beside the title, for users who may write. */
   readonly actions?: (list: Paged<T>) => ComponentChildren;
-  /** Whether they stay visible while the list is scrolled. */
+  /** Whether the buttons remain visible while the list is scrolled. */
   readonly isSticky?: boolean;
-  /** The number of bodies that a page has searched, if the list can be searched by body. */
+  /** How many bodies a page has searched, if bodies can be searched. */
   readonly searchedIn?: (page: Readable<z.infer<Shape>>) => number | undefined;
   /** @param page the first page */
   readonly below?: (list: Paged<T>, page: Readable<z.infer<Shape>> | undefined) => ComponentChildren;
-  /** Whether the list waits until what is above it is loaded. */
+  /** Whether the list waits for something above it to load. */
   readonly isWaiting?: boolean;
-  /** Replaces the list, which is then not loaded. */
+  /** Shown instead of the list, which is not loaded then. */
   readonly instead?: ComponentChildren;
   readonly children?: ComponentChildren;
 }
@@ -99,7 +98,7 @@ export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: 
     shape,
     instead ? undefined : request,
     (page) => searchRows({ searched: searchedIn?.(page) }, rowsOf(page), isSearch),
-    // A search reads much, so it is not repeated automatically.
+    // Not reloaded, because a search is expensive.
     isSearch ? 0 : everyMs,
   );
   const list = { ...found, items: found.items?.flatMap(({ row }) => (row === undefined ? [] : [row])) };
@@ -130,7 +129,7 @@ export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: 
       {instead || (
         <ListTable
           {...table}
-          // A hidden list looks as if it were still loading.
+          // Looks as if it were loading.
           list={isWaiting ? { ...list, items: undefined, more: undefined } : list}
         />
       )}
@@ -138,14 +137,14 @@ export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: 
   );
 }
 
-/** A row that was found, or the number of rows that a page has searched. */
 interface SearchRow<T> {
   readonly row?: T;
   readonly searched?: number;
 }
 
 /**
- * Makes the rows of a page. A page without results has a row too, because an empty list would look as if it were still loading.
+ * Makes the rows of a page. If nothing was found, it still has a row, because an empty list would look as if
+ * it were loading.
  */
 export function searchRows<T>(
   { searched = 0 }: { readonly searched?: number | undefined },

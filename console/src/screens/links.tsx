@@ -6,17 +6,17 @@ export const linkTo = (screen: string, id: string | undefined) => id && <a href=
 
 export const hrefOfHost = (host: string): string => href(['overview', 'hosts', host]);
 
-/** The address of a schedule. `new` is a valid id, but also the address of the form. */
+/** The address of a schedule. A schedule may be called `new`, like the form. */
 export const hrefOfSchedule = (scheduleId: string): string =>
   href(['schedules', scheduleId, ...(scheduleId === 'new' ? ['details'] : [])]);
 
-/** The most ids in an address. Some programs don't take longer addresses. */
+/** The most ids in an address: some programs refuse longer ones. */
 const mostIds = 50;
 
 /**
- * Makes the address of one message, or of a list.
+ * The address of a message or a list.
  *
- * @param instead the list's filter if there are too many ids for an address
+ * @param instead the filter to use if there are too many ids
  */
 export function hrefOfMessages(ids: readonly string[], instead: Query = {}): string {
   const [only] = ids;
@@ -24,7 +24,7 @@ export function hrefOfMessages(ids: readonly string[], instead: Query = {}): str
   return href(['messages'], ids.length > mostIds ? instead : { messageIds: ids.join(',') });
 }
 
-/** The address of a run. Ids can be reused, so it also has the start. */
+/** The address of a run. It includes the start, because ids can be reused. */
 export const hrefOfRun = (workflowRunId: string, workflowCreatedAt: number): string =>
   href(['runs', workflowRunId], { workflowCreatedAt });
 

@@ -1,4 +1,6 @@
-/** Buttons that change something, at once or after a dialogue, and forms that are described by their fields. */
+/**
+ * Buttons that change something, directly or after a dialogue, and forms that are described by their fields.
+ */
 import { Fragment, type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { nothing } from '../../../lambdas/wire/answers.ts';
@@ -14,7 +16,7 @@ export const change = async (request: Request): Promise<void> => {
   await ask(nothing, { method: 'POST', ...request });
 };
 
-/** The work that sends a change, and reports it with a sentence. */
+/** Sends a change, and then shows a sentence. */
 export const sends =
   (request: Request, said: string): Work =>
   async () => {
@@ -25,12 +27,12 @@ export const sends =
 interface ActionButton {
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';
-  /** The button's name for screen readers, if its text alone is unclear. */
+  /** The name for screen readers, if the text alone is unclear. */
   readonly label?: string | undefined;
   readonly then?: () => void;
 }
 
-/** A button that changes something at once, because the change can be undone. */
+/** A button that changes something without asking, because it can be undone. */
 export function Act({ name, kind, label, then, work }: ActionButton & { readonly work: Work }) {
   const action = useAction('toast');
   const run = async (): Promise<void> => {
@@ -44,7 +46,7 @@ export function Act({ name, kind, label, then, work }: ActionButton & { readonly
 }
 
 export interface OpensProps extends ActionButton {
-  /** Whether the button is hidden, because there is nothing to do. An open dialogue stays open. */
+  /** Whether the button is hidden because there is nothing to do. A dialogue that is open stays open. */
   readonly isHidden?: boolean | undefined;
   readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
 }
@@ -74,13 +76,13 @@ export function Opens({ name, kind, label, isHidden, then, children }: OpensProp
 }
 
 export interface FormField extends Omit<FieldProps, 'value' | 'onInput'> {
-  /** The text at first. Default: empty. */
+  /** The initial text. Default: empty. */
   readonly value?: string | undefined;
   readonly above?: string;
   readonly isShown?: (texts: Readonly<Record<string, string>>) => boolean;
 }
 
-/** The fields by the API's names, to which its errors refer. */
+/** Fields by the names that the API's errors use. */
 export type FormFields<Name extends string> = Readonly<Record<Name, FormField>>;
 export type FormTexts<Name extends string> = Readonly<Record<Name, string>>;
 
@@ -127,12 +129,12 @@ export interface SettingsProps {
 interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'isReady' | 'onClose'> {
   readonly effect?: ComponentChildren;
   readonly fields?: FormFields<Name>;
-  /** More fields, whose texts are among those that differ. */
+  /** More fields, whose texts are also compared. */
   readonly more?: (props: SettingsProps) => ComponentChildren;
   readonly isGrid?: boolean;
   /** Whether the texts can be sent. Default: always. */
   readonly isReady?: (texts: FormTexts<NoInfer<Name>>) => boolean;
-  /** @param changed the texts that differ from those at first */
+  /** @param changed the texts that differ from the initial ones */
   readonly work: (
     texts: FormTexts<NoInfer<Name>>,
     changed: readonly (readonly [name: string, text: string])[],

@@ -10,7 +10,7 @@ export function textOf(base64: string): string | undefined {
 }
 
 export const base64Of = (text: string): string => {
-  // One by one: a function does not take a million arguments.
+  // One by one, because a function cannot take a million arguments.
   let letters = '';
   for (const byte of new TextEncoder().encode(text)) letters += String.fromCharCode(byte);
   return btoa(letters);

@@ -8,9 +8,9 @@ export const classes = (...names: readonly (string | false | undefined)[]): stri
 
 interface PageProps {
   readonly title: string;
-  /** Buttons beside the title; undefined until they are known, false if the screen has no buttons. */
+  /** Buttons beside the title; undefined until they are known, false if there are none. */
   readonly actions?: ComponentChildren;
-  /** Whether the buttons stay visible while the list is scrolled, because they act on its rows. */
+  /** Whether the buttons remain visible while the list is scrolled, because they act on its rows. */
   readonly isSticky?: boolean;
   readonly back?: { readonly href: string; readonly name: string };
   readonly children: ComponentChildren;
@@ -19,7 +19,7 @@ interface PageProps {
 /** A screen. Its title is also the document's. */
 export function Page({ title, back, isSticky, children, ...props }: PageProps) {
   const { actions } = props;
-  // Space is reserved for buttons that are not known yet, so that nothing jumps.
+  // Room is kept for buttons that are not known yet, so that nothing jumps.
   const hasActions = 'actions' in props && actions !== false;
   const documentTitle = [title, ...useContext(Whose), product].join(' · ');
   useEffect(() => {
@@ -104,7 +104,7 @@ export interface ChoicesProps {
   readonly of: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
   readonly chosen: string | undefined;
   readonly onChoose: (value: string) => void;
-  /** The button's name for screen readers, if its text alone is unclear. */
+  /** The name for screen readers, if the text alone is unclear. */
   readonly labelOf?: (name: string) => string;
 }
 
@@ -131,7 +131,7 @@ interface TabsProps {
   readonly of: readonly (readonly [list: string, name: ComponentChildren])[];
 }
 
-/** Links to the lists of a screen, which the address names. */
+/** Links to the lists of a screen. */
 export const Tabs = ({ place: { path, query }, of }: TabsProps) => (
   <nav class="tabs" aria-label="Lists">
     {of.map(([list, name]) => (
@@ -148,7 +148,7 @@ export const Tabs = ({ place: { path, query }, of }: TabsProps) => (
 
 type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle';
 
-/** The colours of states, without the kind of thing that they are of, and plain names. Others are shown in lower case. */
+/** The colours and names of states. Other states are shown in lower case. */
 const states: ReadonlyMap<string, readonly [tone: Tone, name?: string]> = new Map([
   ['DELIVERED', ['good']],
   ['SUCCESS', ['good', 'succeeded']],
@@ -229,14 +229,14 @@ export const DetailList = ({ of }: { readonly of: Details }) => (
 );
 
 /**
- * Invisible characters: those that change the text's direction, which could disguise it; those without width, except joiners in
- * emoji; and control characters, except tabs and line ends.
+ * Characters that cannot be seen: those that change the text's direction, those without width (except joiners
+ * in emoji), and control characters (except tabs and line ends).
  */
 const unseen =
   // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
   /([\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d)/u;
 
-/** Replaces invisible characters by their code: `U+202E`. */
+/** Shows invisible characters as their code: `U+202E`. */
 export const Visible = ({ text }: { readonly text: string }) => (
   <>
     {text.split(unseen).map((part, index) =>
@@ -251,14 +251,14 @@ export const Visible = ({ text }: { readonly text: string }) => (
   </>
 );
 
-/** A long text, such as a URL. Its end is cut if space is short, and the tooltip has the whole text. */
+/** A long text, such as a URL. If there is not enough room, its end is cut, and the tooltip has all of it. */
 export const Cut = ({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) => (
   <span class={classes('cut', isCode && 'code')} title={text}>
     <Visible text={text} />
   </span>
 );
 
-/** The time for which the button confirms the copy, in milliseconds. */
+/** How long the button confirms the copy (ms). */
 const copiedMs = 2_000;
 
 interface CopyProps {
@@ -281,7 +281,7 @@ export function Copy({ text, children = 'Copy', label }: CopyProps) {
   );
 }
 
-/** A switch that is off at first, and a function that turns it. */
+/** A boolean that is false at first, and a function that toggles it. */
 export const useSwitch = () => useReducer<boolean, unknown>((isOn) => !isOn, false);
 
 interface SecretProps {
@@ -290,7 +290,7 @@ interface SecretProps {
   readonly copy: string;
 }
 
-/** A new secret, until the user has it. It is not shown again. */
+/** A new secret, which is shown once. */
 export function Secret({ title, text, copy }: SecretProps) {
   const [isKnown, know] = useSwitch();
   if (isKnown) return null;
@@ -310,14 +310,14 @@ export function Secret({ title, text, copy }: SecretProps) {
 }
 
 const numbers = new Intl.NumberFormat('en');
-/** Formats a whole number: `12,345`. An unknown one is `?`, not 0. */
+/** Formats a whole number: `12,345`. If it is unknown: `?`. */
 export const count = (value: number | undefined): string =>
   value === undefined ? '?' : numbers.format(value);
 /** A number with its noun: `1 message`, `2 messages`. */
 export const countOf = (value: number | undefined, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
-/** A share in per cent. A small share of a large number is not shown as 0 %. */
+/** A share in per cent. Never 0 % if it is not zero. */
 export const percentOf = (some: number, all: number): string => {
   const percent = Math.round((100 * some) / all);
   return percent === 0 && some > 0 ? '<1 %' : `${percent} %`;

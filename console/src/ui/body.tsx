@@ -9,18 +9,17 @@ import { isSecretHeader } from '../../../lambdas/wire/secretHeaders.ts';
 import { useMayWrite } from '../access.ts';
 
 interface BodyProps {
-  /** The body, if it is UTF-8 text. */
   readonly text?: string | undefined;
-  /** The body in base64, if it is not text or is too long for a text in the answer. */
+  /** The body in base64, if it is not text or too long as text. */
   readonly base64?: string | undefined;
   readonly type?: string | undefined;
   readonly label: string;
 }
 
-/** Characters that are shown at first: a page with megabytes of text is slow. */
+/** How many characters are shown at first, because megabytes of text make a page slow. */
 const shownAtFirst = 20_000;
 
-/** Shows JSON formatted and other text unchanged. For other bodies it shows only the size and the type. */
+/** Shows JSON formatted, and other text unchanged. For other bodies, shows only the size and the type. */
 export function Body({ text: given, base64, type, label }: BodyProps) {
   const [isWhole, showWhole] = useSwitch();
   const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
@@ -66,7 +65,7 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFEFC]/;
 const strings = /("(?:[^"\\]|\\.)*")/;
 
-/** A string of JSON that is written from right to left does not reorder the characters around it. */
+/** Keeps a string that is written from right to left from reordering the characters around it. */
 const Isolated = ({ text }: { readonly text: string }) =>
   rightToLeft.test(text) ? (
     <>
@@ -83,7 +82,7 @@ const Isolated = ({ text }: { readonly text: string }) =>
     <Visible text={text} />
   );
 
-/** The bodies in a callback, which are in base64. */
+/** Finds the bodies in a callback, which are in base64. */
 function decodedIn(text: string): readonly (readonly [string, string])[] {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null || !('sourceMessageId' in value)) return [];
@@ -135,7 +134,7 @@ export function Headers({ of, label }: { readonly of: RequestShownProps['header'
   );
 }
 
-/** The content type, for any case of the header's name. */
+/** The content type, however the header's name is spelled. */
 export const contentTypeOf = (headers: RequestShownProps['header'] = {}): string | undefined =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1][0];
 

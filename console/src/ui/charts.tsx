@@ -1,4 +1,7 @@
-/** Small SVG charts with axes. A pointer, a finger or the arrow keys read a moment's values; a table has all of them. */
+/**
+ * Small SVG charts with axes. Values can be read with a pointer, a finger or the arrow keys; a table has all
+ * of them.
+ */
 import { useState } from 'preact/hooks';
 import { count } from './basics.tsx';
 import { inMs, Time, timeToMinute } from './time.tsx';
@@ -11,13 +14,13 @@ interface Series {
 
 interface ChartProps {
   readonly title: string;
-  /** The times of the values. */
+  /** The labels of the moments. */
   readonly names: readonly string[];
-  /** Stacked in bars, the lowest first. */
+  /** Stacked in bars, from the bottom. */
   readonly series: readonly Series[];
-  /** The length of time of a value, in words. */
+  /** The length of a bar in words. */
   readonly per?: string;
-  /** The summary in words, if the sums of the series mean nothing. */
+  /** A summary in words, if sums of the series mean nothing. */
   readonly summary?: string;
 }
 
@@ -25,15 +28,15 @@ interface PlotProps extends ChartProps {
   /** The largest value. */
   readonly most: number;
   readonly show?: (value: number | undefined) => string;
-  /** Draws the series. @param top the value at the full height */
+  /** Draws the series. @param top the value at the top */
   readonly draw: (top: number) => preact.ComponentChildren;
 }
 
-/** Units of the drawing, which is scaled to its space. */
+/** The size of the drawing in its own units. */
 const width = 720;
 const height = 150;
 
-/** The smallest number that is not below a value and has the form 1, 2 or 5 times a power of ten. */
+/** The smallest number of the form 1, 2 or 5 times a power of ten that is not less than a value. */
 function niceAbove(value: number): number {
   if (value <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -153,7 +156,7 @@ export function Bars({ summary = '', ...chart }: ChartProps) {
           return series.map(({ name: of, tone, values }) => {
             const value = values[place] ?? 0;
             if (value === 0) return null;
-            // A tiny value is still visible.
+            // Tall enough to be visible.
             const tall = Math.max(2, (value / top) * height);
             from -= tall;
             const key = `${name} ${of}`;
@@ -173,7 +176,7 @@ interface LatencyProps {
   }[];
 }
 
-/** Answer times. A step without answers is a gap. */
+/** Answer times. If a step has no answers, there is a gap. */
 export function Latency({ steps: shown }: LatencyProps) {
   const series = [
     { name: 'p50', tone: 'good', values: shown.map(({ p50 }) => p50) },
@@ -214,7 +217,7 @@ interface AttemptsProps extends Pick<ChartProps, 'title' | 'per'> {
     readonly attempts?: number | undefined;
     readonly failures?: number | undefined;
   }[];
-  /** The first attempt that is counted, in Unix milliseconds, if some are not. */
+  /** The first attempt that is included, if some are not. */
   readonly lookedFrom: number | undefined;
 }
 
@@ -247,7 +250,7 @@ interface MeterProps {
   /** 0 or undefined if there is no limit. */
   readonly most?: number | undefined;
   readonly show?: (value: number) => string;
-  /** Whether the colour does not change near the limit, because reaching it is no problem. */
+  /** Whether the colour stays the same near the limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
   readonly note?: string;
 }

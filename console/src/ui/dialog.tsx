@@ -47,20 +47,20 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
 
 export interface ConfirmProps {
   readonly title: string;
-  /** Describes the effect, and how many things it concerns. */
+  /** Says what will happen, and to how many things. */
   readonly children?: ComponentChildren | ((isRunning: boolean) => ComponentChildren);
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
-  /** False until the effect is known. */
+  /** False until it is known what will happen. */
   readonly isReady?: boolean;
   readonly work: Work;
-  /** Stops the work. Without it, the work cannot be stopped. */
+  /** Stops the work; undefined if it cannot be stopped. */
   readonly onStop?: () => void;
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
+/** The name of the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
 export function Confirm({ title, isWide = false, onStop, onClose, children, ...form }: ConfirmProps) {
@@ -97,22 +97,25 @@ export function Confirm({ title, isWide = false, onStop, onClose, children, ...f
 }
 
 interface FormProps {
-  /** Given if its owner shows whether the work is running. */
+  /** Set if the parent shows whether the work is running. */
   readonly action?: Action;
   readonly work: Work;
   readonly then?: (() => void) | undefined;
   readonly class?: string;
-  /** Whether the browser checks nothing, because the API explains problems better. */
+  /** Whether the browser checks nothing, because the API explains mistakes better. */
   readonly noValidate?: boolean;
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isReady?: boolean;
-  /** The end of the form, with an error that concerns no field. */
+  /** The end of the form, with an error that is about no field. */
   readonly end: (submit: ComponentChildren, error: ComponentChildren) => ComponentChildren;
   readonly children?: ComponentChildren;
 }
 
-/** A form that does its work when it is submitted. It shows an error under its field, with the focus there, or at its end. */
+/**
+ * A form that does its work when it is submitted. An error is shown under its field, which is focused, or at
+ * the end.
+ */
 export function Form({ action, work, then, yes, isDangerous, isReady = true, end, ...rest }: FormProps) {
   const { children, ...attributes } = rest;
   const own = useAction();
@@ -120,7 +123,7 @@ export function Form({ action, work, then, yes, isDangerous, isReady = true, end
   const form = useRef<HTMLFormElement>(null);
   const [isForgotten, setForgotten] = useState(false);
   const [isUnderField, setUnderField] = useState(false);
-  // Fields may be drawn before or after the form, so both look for the wrong one.
+  // Whichever is drawn last, the form or the fields, finds the wrong field.
   const find = (): void => {
     const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
     setUnderField(error !== undefined && Boolean(wrong));

@@ -8,7 +8,7 @@ import { useContext, useId, useLayoutEffect } from 'preact/hooks';
 import { classes } from './basics.tsx';
 import { fieldOfSetting, inLabels } from './settingTexts.ts';
 
-/** A refused form: the API's message, and how a changed field removes it. */
+/** A refused form: the API's sentence, and how it is removed from a changed field. */
 interface RefusedForm {
   readonly sentence: string | undefined;
   readonly forget: () => void;
@@ -20,10 +20,12 @@ export const Refused = createContext<RefusedForm>({
   find: () => undefined,
 });
 
-/** The API errors that are shown under a field: those about a name of the API, or those whose message matches. */
+/** The API's errors that are about a field: those with this name, or those whose sentence matches. */
 type About = string | RegExp;
 
-/** Rewrites an API message with a field's label; undefined if it is about something else. */
+/**
+ * Replaces the API's name in an error with the field's label; undefined if the error is about something else.
+ */
 function inWordsOf(label: string, sentence: string, about: About): string | undefined {
   if (about instanceof RegExp) return about.test(sentence) ? sentence : undefined;
   const [header] = /svc-[\w-]+/i.exec(sentence) ?? [];
@@ -40,10 +42,10 @@ export interface FieldProps {
   readonly hint?: ComponentChildren;
   readonly error?: string | undefined;
   readonly placeholder?: string | undefined;
-  /** Values and names, if only these can be chosen. */
+  /** The values that can be chosen, with their names. */
   readonly options?: readonly (readonly [value: string, name: string])[] | undefined;
   readonly type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local' | 'time';
-  /** The height of a multi-line text, in lines. */
+  /** The number of lines of a text field. */
   readonly rows?: number;
   readonly isCode?: boolean | undefined;
   readonly required?: boolean;
@@ -53,7 +55,7 @@ export interface FieldProps {
   readonly about?: About | undefined;
 }
 
-/** The other attributes of an `input` depend on its type. The compiler cannot check them if the type varies. */
+/** Which attributes an `input` has depends on its type. The compiler cannot check them if the type varies. */
 const Input = 'input' as unknown as FunctionComponent<LooseInputHTMLAttributes>;
 
 export function Field({ label, value, onInput, hint, options, rows, isCode, about, ...rest }: FieldProps) {
@@ -111,7 +113,7 @@ interface CheckboxProps {
   readonly label: string;
   readonly checked: boolean;
   readonly onInput: (checked: boolean) => void;
-  /** Whether the label is only for screen readers. */
+  /** Whether only screen readers get the label. */
   readonly isLabelHidden?: boolean;
 }
 

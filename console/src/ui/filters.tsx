@@ -1,4 +1,4 @@
-/** Filters of a list. They are the query of the screen's address, under the API's names. */
+/** Filters of a list, in the query of the screen's address, with the API's names. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { KeptFilters } from '../lists/kept.tsx';
@@ -11,13 +11,12 @@ export interface FilterField {
   readonly name: string;
   readonly label: string;
   readonly placeholder?: string;
-  /** Values and names. The first value is not sent. Without options, the field is a text. */
+  /** Values with their names; the first is not sent. Without options, the field is a text. */
   readonly options?: readonly (readonly [string, string])[];
-  /** Whether the value is a time, sent in Unix milliseconds. */
   readonly isTime?: boolean;
-  /** Whether it is always visible. Others are behind a button. */
+  /** Whether the filter is always visible. Others are behind a button. */
   readonly isMain?: boolean;
-  /** Whether only the whole value matches. The field then suggests existing values. */
+  /** Whether only the exact value matches. Then existing values are suggested. */
   readonly isExact?: boolean;
 }
 
@@ -43,7 +42,7 @@ export const periodFields: readonly FilterField[] = [
   { name: 'toDate', label: 'Until', isTime: true },
 ];
 
-/** The choice between all states and some of them, by their plain names. */
+/** A choice between all states and some of them. */
 export const stateOptions = (...states: readonly string[]): readonly (readonly [string, string])[] => [
   ['', 'All'],
   ...states.map(
@@ -55,7 +54,7 @@ interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
   readonly values?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Buttons that save the matching entries as a file. */
+  /** Buttons that save the list as a file. */
   readonly file?: ComponentChildren;
 }
 
@@ -68,7 +67,10 @@ export function filtersOf({ query }: Place, fields: readonly FilterField[]): URL
 export const isFiltered = (place: Place, fields: readonly FilterField[]): boolean =>
   filtersOf(place, fields).size > 0;
 
-/** Sets filters, or removes those that are empty. It reads the current address, because a screen may not yet show a new filter. */
+/**
+ * Sets filters, or removes empty ones. Reads the current address, because a screen may not have drawn the
+ * newest filter yet.
+ */
 function setFilters(changed: Readonly<Record<string, string>>): void {
   const { path, query } = placeOf(location.hash);
   for (const [name, value] of Object.entries(changed)) {
@@ -81,7 +83,7 @@ function setFilters(changed: Readonly<Record<string, string>>): void {
 const hourMs = 3_600_000;
 const ago = (ms: number) => ({ fromDate: String(Date.now() - ms), toDate: '' });
 
-/** A time on today's date, or on a day before or after it, in the viewer's time zone. */
+/** A time today, or some days before or after today, in the user's time zone. */
 function at(days: number, hours: number): string {
   const day = new Date();
   day.setDate(day.getDate() + days);
@@ -99,7 +101,7 @@ const periods = [
   },
 ];
 
-/** Buttons that filter by time: a recent period, last night, or a custom range. */
+/** Buttons for periods: recent ones, last night, or any other. */
 const Presets = ({ onRange }: { readonly onRange: (() => void) | false }) => (
   <div class="presets" role="group" aria-label="Period">
     {periods.map(({ name, label, title, filters }) => (
@@ -123,7 +125,7 @@ const Presets = ({ onRange }: { readonly onRange: (() => void) | false }) => (
   </div>
 );
 
-/** Whether filters are folded, so that the list begins in the first screen. */
+/** Whether filters are hidden at first, so that the list is visible without scrolling. */
 const isNarrow = (): boolean => matchMedia('(max-width: 40rem)').matches;
 
 export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) {
@@ -184,7 +186,7 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
   );
 }
 
-/** The list is loaded after this pause in typing, in milliseconds. */
+/** The list is loaded when the user has not typed for this long (ms). */
 const pauseMs = 400;
 
 interface FilterProps {
@@ -198,7 +200,7 @@ function Filter({ field, place, values }: FilterProps) {
   const listId = useId();
   const value = place.query.get(name) ?? '';
   const [text, setText] = useState(value);
-  // The typed text stays unless something else changes the filter in the address.
+  // The typed text is kept unless something else changes the filter.
   const known = useRef(value);
   if (value !== known.current) {
     known.current = value;
@@ -218,7 +220,7 @@ function Filter({ field, place, values }: FilterProps) {
     setFilters({ [name]: chosen });
   };
   if (options !== undefined) {
-    // The address may have a value that is not an option.
+    // The address may have a value that cannot be chosen.
     const all = options.some(([one]) => one === value) ? options : [...options, [value, value] as const];
     return <Field label={label} value={value} options={all} onInput={set} />;
   }
@@ -278,7 +280,7 @@ export const noMatch = (place: Place, fields: readonly FilterField[]): string | 
     ? 'Label, host, path and URL match exactly.'
     : undefined;
 
-/** Formats a time for a `datetime-local` control: in the viewer's time zone, to the minute. */
+/** Formats a time for a `datetime-local` field: in the user's time zone, to the minute. */
 export function localTime(ms: number): string {
   if (!Number.isFinite(ms)) return '';
   const minuteMs = 60_000;
@@ -290,7 +292,7 @@ interface FilterChoicesProps extends Omit<ChoicesProps, 'onChoose'> {
   readonly filter: string;
 }
 
-/** Buttons of which one is pressed, as the address says. */
+/** Buttons for the values of a filter. The current one is pressed. */
 export const FilterChoices = ({ filter, ...choices }: FilterChoicesProps) => (
   <Choices
     {...choices}

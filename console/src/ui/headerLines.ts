@@ -1,5 +1,3 @@
-/** Headers as text: a line `Name: value` for each. */
-
 type Header = readonly [name: string, value: string];
 type HeaderLists = Readonly<Record<string, readonly string[]>>;
 
@@ -11,7 +9,10 @@ export const toLines = (headers: HeaderLists): string =>
     .map((pair) => pair.join(': '))
     .join('\n');
 
-/** @throws Error with a message for the user if a line is not a header, because the browser would refuse the request */
+/**
+ * @throws Error for a line that is not a header, with a sentence for the user. The browser would refuse the
+ * request
+ */
 export const fromLines = (text: string): readonly Header[] =>
   text.split('\n').flatMap((line): readonly Header[] => {
     if (line.trim() === '') return [];

@@ -32,11 +32,10 @@ export const LoadedCard = <T,>({ title, actions, ...loaded }: LoadedCardProps<T>
 
 interface ResourcePageProps<Shape extends z.ZodMiniType> extends Pick<Request, 'api' | 'path'> {
   readonly shape: Shape;
-  /** The interval at which it is loaded again, in milliseconds. Default: once. */
+  /** How often it is loaded again, in milliseconds. Default: never. */
   readonly everyMs?: number;
   readonly title: string | ((of: Readable<z.infer<Shape>> | undefined) => string);
   readonly back?: { readonly href: string; readonly name: string };
-  /** Buttons for all users. */
   readonly links?: ComponentChildren;
   /** Buttons for users who may write. */
   readonly actions?: (of: Readable<z.infer<Shape>>, again: () => void) => ComponentChildren;
@@ -55,7 +54,7 @@ export function ResourcePage<Shape extends z.ZodMiniType>(props: ResourcePagePro
       {own}
     </>
   );
-  // Without actions, the title has the whole line.
+  // Without buttons, the title takes the whole line.
   const hasNone = links === undefined && (!mayAct || (answer !== undefined && own === false));
   return (
     <Page

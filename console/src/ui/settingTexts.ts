@@ -1,6 +1,6 @@
 import { fields } from '../../../lambdas/options/described.ts';
 
-/** Typed texts, by the canonical name of a setting, or of a part of one. */
+/** Texts that were typed, by the canonical name of a setting, or of a part of it. */
 export type SettingTexts = Readonly<Record<string, string>>;
 
 export type Settings = Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,7 @@ export const textsOf = (settings: Settings): SettingTexts =>
     }),
   );
 
-/** Callbacks, whose deliveries have separate settings: `callback-retries`. */
+/** The kinds of callbacks, whose deliveries have separate settings, such as `callback-retries`. */
 export const callbacks = ['callback', 'failure-callback'] as const;
 export type CallbackName = (typeof callbacks)[number];
 const prefixes = ['', ...callbacks.map((name) => `${name}-`)];
@@ -42,7 +42,7 @@ export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
     ),
   );
 
-/** The header of a setting: `Svc-Retry-Delay` for `retry-delay`. */
+/** The header of a setting, such as `Svc-Retry-Delay`. */
 export const headerOf = (name: string): string =>
   `svc-${name}`.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 
@@ -56,7 +56,7 @@ export function fieldOfSetting(header: string, sentence: string): string | undef
   return prefix + (part in field.parts ? part : first);
 }
 
-/** Splits a header into the callback that it is for, if any, and the setting's name. */
+/** Splits a header into the kind of callback, if any, and the name of a setting. */
 function partsOf(header: string): { readonly prefix: string; readonly name: string } {
   const whole = header.toLowerCase().replace(/^svc-/, '');
   const prefix = prefixes.findLast((one) => whole.startsWith(one) && whole.slice(one.length) in fields) ?? '';
@@ -68,7 +68,7 @@ type Pair = readonly [name: string, value: string];
 export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
   [...settingsOf(texts)].map(([name, text]) => [headerOf(name), text]);
 
-/** Divides settings between headers and query. Headers are ASCII only, so other values go to the query. */
+/** Divides settings into headers and query parameters. Values that are not ASCII cannot be headers. */
 export function sentAs(pairs: readonly Pair[]): {
   readonly headers: readonly Pair[];
   readonly query: readonly [name: string, value: string][];
@@ -80,11 +80,11 @@ export function sentAs(pairs: readonly Pair[]): {
   };
 }
 
-/** The label of a setting's field, prefixed with the callback's label if it belongs to a callback. */
+/** The label of a field. If it belongs to a callback, the callback's label comes first. */
 export const labelIn = (callback: string | undefined, label: string): string =>
   callback === undefined ? label : `${fields[callback]?.label ?? callback}: ${label}`;
 
-/** Replaces the header names in an API message by the form's labels. */
+/** Replaces headers in an error of the API with the labels of the form. */
 export const inLabels = (sentence: string): string =>
   sentence.replace(/\bsvc-[\w-]+/gi, (header) => {
     const { prefix, name } = partsOf(header);

@@ -23,15 +23,15 @@ interface FieldsProps {
   readonly texts: SettingTexts;
   readonly onChange: (changed: SettingTexts) => void;
   readonly none?: string;
-  /** The callback whose settings these are; undefined for the message's own. */
+  /** The callback to which the settings belong; undefined for the message itself. */
   readonly callback?: CallbackName;
-  /** Messages, by the wrong field, if the form's owner finds it. */
+  /** Mistakes by field, if the form's owner finds them. */
   readonly problems?: Readonly<Record<string, string | undefined>>;
 }
 
 const secondMs = 1_000;
 
-/** The fields of settings. The API checks the values. */
+/** Fields for settings. The API checks the values. */
 export function SettingFields({
   form,
   place,
@@ -103,10 +103,10 @@ interface MoreFieldsProps {
   readonly children: ComponentChildren;
 }
 
-/** Fields that are hidden at first, and shown if one of them is wrong. */
+/** Fields that are hidden until the user opens them, or one of them is wrong. */
 export function MoreFields({ name, hint, children }: MoreFieldsProps) {
   const details = useRef<HTMLDetailsElement>(null);
-  // It is drawn again when the form is refused.
+  // Drawn again when the form is refused.
   useContext(Refused);
   useLayoutEffect(() => {
     const isWrong = details.current?.querySelector('[aria-invalid="true"]');
@@ -146,13 +146,13 @@ const LabelList = ({ of }: { readonly of: readonly string[] }) => (
   </ul>
 );
 
-/** Converts the API's seconds to the console's form of durations. */
+/** Changes the API's seconds to a duration as the console shows it. */
 const inOneForm = (text: string): string => {
   const [, seconds] = /^(\d+)s$/.exec(text) ?? [];
   return seconds === undefined ? text : duration(Number(seconds) * secondMs);
 };
 
-/** The settings in an answer, for a list of details. The method is shown beside the destination. */
+/** The settings in an answer, as a list of details. The method is shown elsewhere. */
 export function settingDetails(of: Parameters<typeof writeOptions>[0]): Details {
   const settings: Settings = writeOptions(of);
   return Object.entries(fields).flatMap(([name, { label, isCode }]) => {

@@ -5,24 +5,23 @@ import { Button, classes, Copy, count, Cut, Failure, Loading, State, Visible } f
 import { Checkbox } from './fields.tsx';
 import { Time } from './time.tsx';
 
-/** A column: its head, and one description of its cells. */
+/** A column: its head, and how its cells are made. */
 export interface Column<T> {
   readonly head: string;
   readonly cell?: (row: T) => ComponentChildren;
-  /** A text, which is cut if space is short. */
+  /** A text that is cut if there is not enough room. */
   readonly text?: (row: T) => string;
   readonly to?: (row: T) => string;
   readonly address?: (row: T) => string;
   readonly hint?: (row: T) => string;
   readonly count?: (row: T) => number | undefined;
-  /** Unix milliseconds. */
   readonly time?: (row: T) => number | undefined;
   readonly state?: (row: T) => string | undefined;
   readonly labels?: (row: T) => readonly string[] | undefined;
   readonly isNumber?: boolean;
-  /** Whether the column takes the remaining width. Its texts are cut. Default: if it has texts or addresses. */
+  /** Whether the column takes the remaining width, with cut texts. Default: if it has texts or addresses. */
   readonly isWide?: boolean;
-  /** Whether the column is hidden if there is little room. */
+  /** Whether the column is hidden if there is not enough room. */
   readonly isExtra?: boolean;
 }
 
@@ -72,7 +71,7 @@ interface Selection {
   readonly onChange: (selected: ReadonlySet<string>) => void;
 }
 
-/** In a narrow window each row becomes a card, in which the columns' heads are above the values. */
+/** In a narrow window each row becomes a card that repeats the columns' heads. */
 export function Table<T>({
   caption,
   columns,
@@ -149,11 +148,11 @@ interface ListedProps<T> {
   readonly children: (items: readonly T[]) => ComponentChildren;
 }
 
-/** A list that is loaded page by page: its entries, or the reason why there are none, and a button for more. */
+/** A list that is loaded in pages: its entries, or why there are none, and a button for more. */
 export function Listed<T>({ list, empty, children }: ListedProps<T>) {
   const { items, error, more, isLoading, isFurther, skipped, again } = list;
   const hasItems = items !== undefined && items.length > 0;
-  // If a page replaces the previous ones, the list scrolls to its top.
+  // A page that replaces others begins at the top.
   useEffect(() => {
     if (skipped > 0) scrollTo(0, 0);
   }, [skipped]);
@@ -184,7 +183,7 @@ export function Listed<T>({ list, empty, children }: ListedProps<T>) {
   );
 }
 
-/** The labels of a row; long ones are whole in the tooltip. */
+/** The labels of a row. The tooltip shows long ones completely. */
 function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
   if (of.length === 0) return null;
   return (
@@ -199,19 +198,22 @@ function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
 }
 
 const shortest = 16;
-/** The part of an address that its end is, and the most characters of an end. */
+/** How much of an address is reserved for its end, and the most characters of an end. */
 const endPart = 0.4;
 const mostOfEnd = 18;
 
-/** An address: cut in its middle when space is short, so that its host and the end of its path stay; whole in the tooltip. */
+/**
+ * An address. If there is not enough room, its middle is cut, so that the host and the end of the path are
+ * visible. The tooltip shows all of it.
+ */
 export function CutMiddle({ text }: { readonly text: string }) {
   if (text.length < shortest) return <Cut text={text} />;
   const endLength = Math.min(mostOfEnd, Math.floor(text.length * endPart));
-  // Surrogate pairs are not split.
+  // Does not split a surrogate pair.
   const place = text.length - endLength - (/[\udc00-\udfff]/.test(text.at(-endLength) ?? '') ? 1 : 0);
   return (
     <span class="cut-middle" title={text}>
-      {/* Two boxes would be read as two texts. */}
+      {/* For screen readers, which would read the two parts as two texts. */}
       <span class="visually-hidden unselected">{text}</span>
       <span class="cut" aria-hidden="true">
         {text.slice(0, place)}
@@ -221,7 +223,7 @@ export function CutMiddle({ text }: { readonly text: string }) {
   );
 }
 
-/** An id in a list: its end, which tells it from others, and a button that copies it. */
+/** The end of an id, which distinguishes it in a list, and a button that copies it. */
 export const Id = ({ of }: { readonly of: string }) => (
   <span class="id" title={of}>
     <code>…{of.slice(-6)}</code>

@@ -1,4 +1,4 @@
-/** Times in the viewer's time zone: the distance from now, and the exact time on hover. */
+/** Times in the user's time zone: how long ago, and the exact time as a tooltip. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shownNow } from '../api/live.ts';
 
@@ -18,7 +18,6 @@ const toMillisecond = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
-/** The exact time in the viewer's time zone. @param ms Unix milliseconds */
 export const exactTime = (ms: number): string => exact.format(ms);
 
 const inBothZones = (ms: number): string =>
@@ -26,12 +25,12 @@ const inBothZones = (ms: number): string =>
 
 export const timeToMinute = (ms: number): string => toMinute.format(ms);
 
-/** The latest time that `Date` can format. A later one is an error of the service. */
+/** The latest time that `Date` can format. Later ones are errors of the service. */
 const latest = 8.64e15;
 
 const dayMs = 86_400_000;
 
-/** The time of day to the minute, with the day if it is more than twelve hours away. */
+/** The time of day in minutes, with the day if that is more than twelve hours away. */
 export const clockTime = (ms: number): string =>
   Math.abs(shownNow() - ms) < dayMs / 2 ? ofDay.format(ms) : timeToMinute(ms);
 
@@ -43,7 +42,7 @@ const steps = [
   ['s', secondMs],
 ] as const;
 
-/** Formats a duration in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
+/** Formats a duration with its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
 export function duration(ms: number): string {
   if (ms < secondMs) return `${Math.round(ms)} ms`;
   if (ms < 10 * secondMs && ms % secondMs !== 0) return `${(ms / secondMs).toFixed(1)} s`;
@@ -56,7 +55,7 @@ export function duration(ms: number): string {
   return parts.slice(0, 2).join(' ');
 }
 
-/** An unknown duration is `–`. */
+/** `–` if it is unknown. */
 export const inMs = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
 
 export function away(ms: number, from: number): string {
@@ -72,7 +71,7 @@ const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
 /**
- * A value that depends on the current time, in Unix milliseconds. It is drawn only when it changes: a page may have a thousand
+ * A value that depends on the current time. Drawn only when it changes, because a page may have a thousand
  * times.
  */
 function useOfNow<T extends string | number>(at: (now: number) => T): T {
@@ -98,13 +97,13 @@ function useOfNow<T extends string | number>(at: (now: number) => T): T {
   return at(shownNow());
 }
 
-/** The current time in Unix milliseconds, every second. While updates are paused: the time of the last answer. */
+/** The current time, every second; while updates are paused, the time of the last answer. */
 export const useNow = (): number => useOfNow((now) => now);
 
-/** The same, but it continues while updates are paused. */
+/** The current time, even while updates are paused. */
 export const useClock = (): number => useOfNow(() => Date.now());
 
-/** @param at Unix milliseconds; NaN for never */
+/** @param at NaN for "never" */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
   const isKnown = Math.abs(at) <= latest;
   const text = useOfNow((now) => (isKnown ? (isExact ? short.format(at) : away(at, now)) : 'never'));
@@ -116,5 +115,5 @@ export function Time({ at, isExact = false }: { readonly at: number; readonly is
   );
 }
 
-/** An exact time in a list of details; nothing if it is unknown. */
+/** An exact time in a list of details; nothing if the time is unknown. */
 export const exactly = (at: number | undefined) => at && <Time at={at} isExact />;

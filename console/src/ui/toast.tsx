@@ -7,15 +7,15 @@ interface Toast {
   readonly text: string;
   readonly kind: 'done' | 'failure';
   readonly link?: string | undefined;
-  /** The screen that the toast belongs to. It disappears when the user leaves that screen. */
+  /** The screen on which the toast appeared. It disappears when the user leaves the screen. */
   readonly screen: string;
-  /** When the toast appeared, in milliseconds of the page's clock. */
+  /** When it appeared, in milliseconds of the page's clock. */
   readonly at: number;
 }
 
 /** Long enough to read two sentences. */
 const shownMs = 6_000;
-/** The most toasts at once. More would cover the page. */
+/** More toasts would cover the page. */
 const mostShown = 4;
 
 let toasts: readonly Toast[] = [];
@@ -29,7 +29,10 @@ const set = (after: readonly Toast[]): void => {
 
 const screenOf = (address: string): string => href(placeOf(address).path);
 
-/** Milliseconds. A toast that appeared this recently stays when the screen changes, because its change led there. */
+/**
+ * In milliseconds. A toast that appeared more recently stays when the screen changes, because its change led
+ * there.
+ */
 const keptOnNavigationMs = 1_000;
 addEventListener(going, (event) => {
   if (!(event instanceof CustomEvent)) return;
@@ -52,7 +55,7 @@ export function showToast(text: string, kind: Toast['kind'] = 'done', link?: str
   }, shownMs);
 }
 
-/** Goes to what a change has made, and shows a sentence that links to it. */
+/** Goes to the result of a change, and shows a sentence with a link to it. */
 export function showAt(place: string, text: string): void {
   showToast(text, 'done', place);
   go(place);

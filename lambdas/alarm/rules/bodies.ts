@@ -4,14 +4,15 @@ import { secondMs } from '../../shared/clock.ts';
 
 export type AlarmMessage = Answer<typeof alarmMessage>;
 
-/** Escapes the three characters that Slack interprets ("Formatting text for app surfaces"). */
+/** Escapes the characters that Slack interprets ("Formatting text for app surfaces"). */
 const forSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const marks = { open: ':red_circle:', over: ':large_green_circle:', test: ':large_blue_circle:' };
 
 /**
- * Slack takes 3,000 characters in a block ("Section block"). There are two texts, and an escaped character has at most five.
+ * A block in Slack may have 3,000 characters ("Section block"). It has two texts, and an escaped character
+ * has at most five.
  */
 const longestInSlack = 290;
 
@@ -38,7 +39,7 @@ function slackBody(message: AlarmMessage): object {
   };
 }
 
-/** PagerDuty takes 1,024 characters as a summary ("PD-CEF"). */
+/** The longest summary that PagerDuty accepts ("PD-CEF"). */
 const longestSummary = 1_024;
 
 const pagerDutyBody = (message: AlarmMessage, routingKey: string): object => ({

@@ -1,33 +1,33 @@
 /**
  * Decides which notices a check sends. The states of a condition, in order:
  *
- * 1. open without a notice: it was found in quiet hours. It is forgotten if it is over before they end.
+ * 1. open without a notice: it was found in quiet hours. If it is over before they end, it is forgotten.
  * 2. open with a notice.
- * 3. over: a notice is sent, and the condition is forgotten. A condition that ends in quiet hours stays open until they end.
+ * 3. over: a notice is sent, and the condition is forgotten. If it is over in quiet hours, it stays open
+ * until they end.
  */
 import { hourMs, minuteMs } from '../../shared/clock.ts';
 import { alarmKinds, kindTable, type AlarmKind } from '../../wire/alarms.ts';
 import { others, type Condition, type Found, type Notice } from '../alarm.ts';
 
-/** Conditions of one kind that are reported one by one. */
+/** How many conditions of one kind are reported one by one. */
 const mostOfKind = 20;
 
-/** A condition is over if incomplete checks do not find it for this long. */
+/** If checks do not finish, a condition counts as over when it was not found for this long. */
 const missedMs = hourMs;
 
 export interface Look {
   readonly found: readonly Found[];
   readonly watched: ReadonlySet<AlarmKind>;
-  /** The kinds that may have more conditions than were found. */
+  /** The kinds of which not all conditions may have been found. */
   readonly cut: ReadonlySet<AlarmKind>;
-  /** Unix milliseconds. */
   readonly time: number;
   readonly isQuiet: boolean;
 }
 
 const keyOf = ({ kind, subject }: Pick<Found, 'kind' | 'subject'>): string => `${kind}/${subject}`;
 
-/** A duration in words, rounded to a minute, or to an hour from two days on. */
+/** A duration in words, rounded to a minute; to an hour from two days on. */
 export function durationText(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / minuteMs));
   const perHour = hourMs / minuteMs;
@@ -36,7 +36,7 @@ export function durationText(ms: number): string {
   return minutes < 48 * perHour ? `${hours} h ${minutes % perHour} min` : `${hours} h`;
 }
 
-/** Replaces conditions of a kind after the first twenty by one. Open ones come first. */
+/** Replaces all conditions of a kind after the first twenty with one. Open ones come first. */
 function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): readonly Found[] {
   return alarmKinds.flatMap((kind) => {
     const all = found.filter((one) => one.kind === kind);
@@ -54,9 +54,9 @@ function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): r
 }
 
 /**
- * Finds the open conditions after a check, and its notices.
+ * Finds the open conditions after a check, and the notices to send.
  *
- * @param open the open conditions before it
+ * @param open the conditions that were open before it
  */
 export function afterLook(
   open: readonly Condition[],

@@ -11,7 +11,6 @@ function minuteOf(text: string): number {
   return hours * minutesOfHour + minutes;
 }
 
-/** Whether a time (Unix milliseconds) is in the quiet hours of their zone. */
 export function isQuiet(hours: QuietHours | undefined, time: number): boolean {
   if (hours === undefined) return false;
   const minute = Math.floor(wallClock(hours.timezone).wallAt(time) / minuteMs) % minutesOfDay;

@@ -1,4 +1,4 @@
-/** One row for each account with alarms. They share a partition, so a check finds them with one query. */
+/** The rows of alarms, one for each account. They share a partition, so a check finds them with one query. */
 import { tables } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { getRow, rowsOf, type Row } from '../../aws/dynamodb.ts';
@@ -35,7 +35,7 @@ export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefi
       read === undefined
         ? ifNew
         : {
-            // Alarms that were deleted and set again begin with the same versions.
+            // The seed also differs: alarms that were deleted and set again have the same versions.
             onlyIf: 'version = :version AND seed = :seed',
             values: { version: read.version, seed: read.seed },
           },

@@ -1,4 +1,4 @@
-/** In the usage table of the account's region. Each account has a partition. */
+/** Entries of the audit trail, in the usage table of the account's region. Each account has a partition. */
 import { createHash, randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { auditedOwner } from '../../aws/resources.ts';
@@ -17,7 +17,7 @@ export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
   readonly subject?: string | undefined;
-  /** The address that the request came from. */
+  /** The address from which the request came. */
   readonly address?: string | undefined;
   readonly changes?: Changes | undefined;
 }
@@ -29,12 +29,12 @@ export interface AuditPlace {
 }
 
 export interface AuditRow extends AuditEntry, Ordered {
-  /** The number of such changes within that minute; 0 if they were refused. */
+  /** How often the change was made within its minute; 0 if it was refused. */
   readonly count: number;
   readonly number?: number | undefined;
 }
 
-/** Details of a change that are known only afterwards. */
+/** Details of a change that are known only when it is made. */
 export interface Finished {
   readonly subject?: string | undefined;
   readonly changes?: Changes | undefined;
@@ -42,27 +42,29 @@ export interface Finished {
   readonly number?: number | undefined;
 }
 
-/** Digits of Unix milliseconds, so that ids sort by time. */
+/** Times have this many digits, so that ids sort by time. */
 const timeDigits = 15;
 const idAt = (time: number): string => String(time).padStart(timeDigits, '0');
 const minuteOf = (time: number): number => Math.floor(time / minuteMs) * minuteMs;
 
-/** Repetitions of an actor, action and subject within a minute have one id. An unknown subject never repeats. */
+/**
+ * Changes with the same actor, action and subject within a minute have one id. If the subject is unknown,
+ * each has its own.
+ */
 function idOf(time: number, { actor, action, subject = randomUUID() }: AuditEntry): string {
   const what = createHash('sha256').update(JSON.stringify([actor, action, subject]));
   return `${idAt(minuteOf(time))}#${what.digest('base64url').slice(0, 16)}`;
 }
 
-/** Attributes that repetitions do not overwrite. */
 const first: ReadonlySet<string> = new Set(['at', 'changes']);
 
-/** Stores the first changes for the values before, and the last ones for the values after. */
+/** The values before come from the first change in the minute, the values after from the last. */
 const changesOf = (changes: Changes = []) => {
   const text = formatChanges(changes);
   return { changes: text, lastChanges: text };
 };
 
-/** Adds to an entry's count and sets its attributes. Creates a missing entry. */
+/** Adds to an entry's count and sets its attributes. If it does not exist, creates it. */
 async function write(
   { accountId, region, id }: AuditPlace,
   counted: 1 | -1 | 0,
@@ -87,9 +89,9 @@ async function write(
 const countRow = z.object({ count: z._default(z.number(), 1) });
 
 /**
- * Writes the entry of a change that is about to be made, or counts a repetition within this minute.
+ * Writes the entry of a change that is about to be made; if it repeats one of this minute, counts it.
  *
- * @returns its place, and whether it is new
+ * @returns the entry's place, and whether it is new
  */
 export async function writeEntry(
   { accountId, region }: Omit<AuditPlace, 'id'>,
@@ -110,12 +112,12 @@ export async function finishEntry(place: AuditPlace, { subject, changes, number 
   await write(place, 0, { subject, ...changesOf(changes) }, number);
 }
 
-/** Withdraws one refused change of an entry. Lists skip an entry with a count of 0. */
+/** Withdraws one refused change from an entry. Lists skip entries with a count of 0. */
 export async function withdrawEntry(place: AuditPlace): Promise<void> {
   await write(place, -1, {});
 }
 
-/** Counts the entries that an account's own tokens add in a day, in the row of that day. */
+/** Counts the entries that an account's own tokens add in a day. */
 export async function countNewEntry(
   { accountId, region }: Omit<AuditPlace, 'id'>,
   mostPerDay: number,
@@ -137,7 +139,7 @@ export async function countNewEntry(
 
 const auditRow = z.object({
   id: z.string(),
-  // Missing if an entry was withdrawn before its first write was known.
+  // Missing if the entry was withdrawn before it was written, because an answer was lost.
   actor: z._default(z.string(), ''),
   action: z._default(z.string(), ''),
   subject: z.optional(z.string()),
@@ -150,8 +152,8 @@ const auditRow = z.object({
 });
 
 /**
- * Lists an account's entries in this region, newest first, including withdrawn ones. Entries of one minute are read together,
- * because their ids do not tell their order.
+ * Lists an account's entries in this region, newest first, including withdrawn ones. The entries of a minute
+ * are read together, because their ids do not show their order.
  */
 export async function* listEntries(accountId: string, range: Range): AsyncGenerator<AuditRow> {
   const { first, last } = momentsOf({ ...range, fromDate: Math.max(range.fromDate ?? 0, now() - keptMs) });

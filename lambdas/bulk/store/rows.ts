@@ -1,4 +1,4 @@
-/** An account's bulk operations in the background: a partition of the usage table, with a row for each. */
+/** The rows of an account's bulk operations, a partition of the usage table. */
 import * as z from 'zod/mini';
 import { getRow, queryRows } from '../../aws/dynamodb.ts';
 import { retryOnConflict } from '../../aws/retryOnConflict.ts';
@@ -16,18 +16,21 @@ const bulkShape = z.object({
   prefix: z.string(),
   config,
   host: z.string(),
-  /** Raised by each step. A job for another step does nothing. */
+  /** The number of the step. A job for another step does nothing. */
   step: z.number(),
   ids: z.array(z.string()),
-  /** The place in the list after them; undefined at its beginning. */
+  /** Where to continue in the list after these entries; undefined at its beginning. */
   behind: z.optional(z.object({ time: z.number(), id: z.string() })),
   isRead: z.boolean(),
   begun: z.optional(z.string()),
-  /** When the entries were first tried, later than `createdAt`. The ids of what is made of them follow from it. */
+  /**
+   * When the entries were first tried, later than `createdAt`. Ids of new messages or runs are derived from
+   * it.
+   */
   begunAt: z.optional(z.number()),
-  /** The try that ended the step before. */
+  /** The try that ended the previous step. */
   ended: z.optional(z.string()),
-  /** Raised by each change. */
+  /** Incremented by each change. */
   version: z.number(),
 });
 export type Bulk = Readable<z.infer<typeof bulkShape>>;
@@ -76,7 +79,7 @@ export const removeBulk = (accountId: string, bulkId: string) =>
   remove(settings.usageTable, keyOf(accountId, bulkId));
 
 /**
- * @param changesOf undefined for no change
+ * @param changesOf returns undefined for no change
  * @returns the row before, and whether it was changed; undefined if there is none
  * @throws HttpError 503 if others were faster for 15 s
  */

@@ -1,8 +1,8 @@
 /**
  * The agents of the outgoing HTTP client. They keep a few idle connections for a short time.
  *
- * On Lambda a process may have 1,024 open files and connections, including those to AWS. Node limits the idle connections to
- * one host; these agents limit those to all hosts, for both protocols together.
+ * A process on Lambda may have 1,024 open files and connections, including those to AWS. Node limits the idle
+ * connections to each host; these agents limit them for all hosts and both protocols together.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -12,12 +12,15 @@ import type { SecureContext } from 'node:tls';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerConnection } from './answerConnection.ts';
 
-/** The time to connect to one of several addresses. Node's default of 250 ms is shorter than a round trip around the world. */
+/**
+ * How long one of several addresses is tried. Node's default of 250 ms is shorter than a round trip around
+ * the world.
+ */
 const addressTimeoutMs = 2 * secondMs;
 
 /**
- * A silent connection is probed this often, because an answer may take hours. NAT gateways of AWS drop a connection that is
- * silent for 350 s ("NAT gateway basics"), others do so sooner.
+ * A silent connection is probed this often, because an answer may take hours. AWS's NAT gateways drop a
+ * connection that is silent for 350 s ("NAT gateway basics"), and others do so sooner.
  */
 const probeAfterMs = 60 * secondMs;
 
@@ -53,7 +56,10 @@ function contextId(context: SecureContext): number {
   return id;
 }
 
-/** Reuses connections and sessions only for requests with the same TLS context, which Node does not compare. */
+/**
+ * Reuses connections and sessions only for requests with the same TLS context. Node does not compare
+ * contexts.
+ */
 function keepApart(agent: https.Agent): void {
   const nameOf = agent.getName.bind(agent);
   agent.getName = (
@@ -86,7 +92,7 @@ function withAnswerConnections<A extends http.Agent>(agent: A, reach?: Reach): A
               created?.(null, answering(agent instanceof https.Agent ? connect(way) : socket));
             })
             .catch((error: unknown) => {
-              // A placeholder, because the connection failed.
+              // A placeholder: there is no connection.
               const failed = new Duplex();
               created?.(error instanceof Error ? error : new Error(String(error)), failed);
             });
@@ -105,12 +111,12 @@ export const createFreshAgents = (ways: Ways = {}): Agents => ({
 /**
  * Makes agents that keep connections.
  *
- * A batch has at most ten messages, so a process on Lambda uses ten connections at once. A busy host is idle for at most ten
- * seconds between two batches.
+ * A batch has at most ten messages, so a process on Lambda uses at most ten connections at once. A busy host
+ * is idle for at most ten seconds between two batches.
  *
- * A request on a connection that the server is about to close is sent twice, so connections are closed before. Servers keep an
- * idle one for 2 s (Gunicorn), 5 s (Node.js, Apache, Uvicorn), 75 s (nginx) or longer; some say so with `Keep-Alive:
- * timeout=5`.
+ * If the server closes a connection while it is reused, the request has to be sent twice. So an idle
+ * connection is closed before the server would close it. Servers keep one for 2 s (Gunicorn), 5 s (Node.js,
+ * Apache, Uvicorn), 75 s (nginx) or longer; some say so with `Keep-Alive: timeout=5`.
  */
 export function createAgents({
   most = 128,
@@ -118,7 +124,10 @@ export function createAgents({
   unstatedLifetimeMs = 1.5 * secondMs,
   ways = {},
 }: AgentsOptions = {}): Agents {
-  /** Idle connections with the timers that end them, longest idle first. A closed one counts until its timer ends. */
+  /**
+   * Idle connections with the timers that end them, longest idle first. A connection that was closed counts
+   * until its timer ends.
+   */
   const idle = new Map<Duplex, NodeJS.Timeout>();
 
   const forget = (connection: Duplex): void => {
@@ -138,7 +147,7 @@ export function createAgents({
   };
 
   const counted = <A extends http.Agent>(agent: A): A => {
-    // Returns a boolean, although its type is void.
+    // Declared as void, but returns a boolean.
     const keepSocketAlive: (connection: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (connection) => {

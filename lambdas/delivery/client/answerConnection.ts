@@ -1,13 +1,14 @@
 /**
- * A connection between Node's HTTP client and a socket, which rewrites answers for Node's parser (`AnswerFraming`). If bytes
- * arrive outside of an answer, the connection is not reused: they would be read as the next answer.
+ * A connection between Node's HTTP client and a socket. It rewrites answers for Node's parser
+ * (`AnswerFraming`). If bytes arrive that are not part of an answer, the connection is not reused, because
+ * they would be read as the next answer.
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { secondMs } from '../../shared/clock.ts';
 import { AnswerFraming } from '../rules/answerFraming.ts';
 
-/** Bytes of one head: four times Node's default. */
+/** The most bytes of a head: four times Node's default. */
 export const maxHeadBytes = 65_536;
 
 /** An idle connection is closed this long before its server would close it. */
@@ -32,13 +33,13 @@ export class AnswerConnection extends Duplex {
       else this.push(null);
     });
     socket.on('error', (error) => this.destroy(error));
-    // There may be an unread answer.
+    // An answer that was not read yet is kept.
     socket.on('close', () => {
       if (!socket.readableEnded) this.destroy();
     });
   }
 
-  /** How long the server keeps the idle connection, less a margin, in milliseconds, if it says so. */
+  /** How long the server keeps the connection idle, less a margin (milliseconds), if it says so. */
   get idleMs(): number | undefined {
     const { keepAliveMs } = this.#framing;
     return keepAliveMs === undefined ? undefined : keepAliveMs - marginMs;
@@ -46,7 +47,7 @@ export class AnswerConnection extends Duplex {
 
   /** Makes the connection idle. @returns whether it may be reused */
   rest(): boolean {
-    // The server may have ended its side after the answer.
+    // The server may have closed its side after the answer.
     this.#isIdle = this.#framing.isReusable && this.#socket.readable && this.#socket.writable;
     return this.#isIdle;
   }
@@ -96,9 +97,7 @@ export class AnswerConnection extends Duplex {
     done(error);
   }
 
-  // Node's client and its agents call this.
-
-  /** Destroys the connection after everything is written, even if the server does not end its side. */
+  /** Closes the connection after everything is written, even if the server does not close its side. */
   destroySoon(): void {
     if (this.writable) this.end();
     if (this.writableFinished) this.destroy();

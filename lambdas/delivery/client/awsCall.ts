@@ -19,8 +19,8 @@ export function inEachRegion<T>(open: (region: string) => T): (region: string) =
 const resets: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Makes a call. Repeats it if AWS closed a kept connection at the moment of reuse. A connection that is lost later may belong
- * to a call in progress.
+ * Makes a call. If AWS closes a kept connection just when it is reused, the call is repeated. If a connection
+ * is lost later, the call may be in progress, and is not repeated.
  */
 async function callOnce<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = now();

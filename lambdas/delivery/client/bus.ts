@@ -1,6 +1,6 @@
 /**
- * Sends to users' buses. Failures are the users', so they are not counted as the service's, and the attempt has its own
- * retries.
+ * Sends to users' buses. A failure is the user's, not the service's, so it is not counted. The attempt has
+ * its own retries.
  */
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -27,7 +27,8 @@ function openEventBridge(region: string) {
     );
     if (entry?.EventId !== undefined) return accepted({ EventId: entry.EventId }, $metadata.requestId);
     const { ErrorCode: name = 'UnknownError', ErrorMessage: message = '' } = entry ?? {};
-    // The answer itself was a 200. An entry's error becomes a 400, and EventBridge's error a 500.
+    // The call was answered with 200, but the event may be refused. An error of the event becomes a 400, and
+    // an error of EventBridge a 500.
     return refusedBy(to, { name, message, status: /^Internal/.test(name) ? 500 : 400 });
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Decodes compressed answers. The service does not ask for them, but some APIs always compress, and the bytes would be useless
- * in logs, callbacks and step results.
+ * Decodes compressed answers. The service does not ask for compression, but some APIs always compress, and
+ * the bytes would be useless in logs, callbacks and step results.
  */
 import {
   constants,
@@ -15,12 +15,12 @@ import type { Transform } from 'node:stream';
 import { valuesOf } from '../../shared/headers.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
-/** Codings of one answer that are decoded; curl accepts as many. */
+/** How many codings of one answer are decoded; curl accepts as many. */
 const mostCodings = 5;
 
 const chunkSize = 65_536;
 
-/** @param isBeginning whether a missing end is no error, because the rest was not read */
+/** @param isBeginning whether the rest of the answer was not read, so that a missing end is no error */
 type MakeDecoder = (isBeginning: boolean) => Transform;
 
 const zlibOptions = (isBeginning: boolean): ZlibOptions => ({
@@ -38,7 +38,7 @@ const gunzip: MakeDecoder = (isBeginning) => createGunzip(zlibOptions(isBeginnin
 const decodersOf: ReadonlyMap<string, readonly MakeDecoder[]> = new Map([
   ['gzip', [gunzip]],
   ['x-gzip', [gunzip]],
-  // Some servers omit the zlib frame, and browsers accept both.
+  // Some servers omit the zlib frame. Browsers accept both forms.
   [
     'deflate',
     [
@@ -54,7 +54,7 @@ interface Decoded {
   readonly isCut: boolean;
 }
 
-/** @returns undefined if the bytes are not in this coding */
+/** @returns undefined if the bytes are not encoded in this way */
 async function decodeWith(
   decoder: Transform,
   bytes: Uint8Array,
@@ -68,7 +68,6 @@ async function decodeWith(
     for await (const piece of decoded) {
       pieces.push(piece);
       size += piece.length;
-      // Leaving the loop ends the decoder.
       if (size > maxBytes) break;
     }
   } catch {
@@ -104,7 +103,7 @@ export async function decodeAnswer(
     .filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length > mostCodings) return answer;
   let decoded: Decoded = { body: answer.body, isCut: answer.isCut === true };
-  // The header lists codings in the order in which they were applied, so they are undone from the end.
+  // The header lists codings in the order in which they were applied, so the last is decoded first.
   for (const coding of codings.toReversed()) {
     const next = await decode(coding, decoded, maxBytes);
     if (next === undefined) return answer;

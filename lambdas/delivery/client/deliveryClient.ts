@@ -1,10 +1,10 @@
 /**
  * The outgoing HTTP client, which makes all requests to users' destinations.
  *
- * For each connection a name is resolved once, all its addresses are checked, and one of these is connected to. So a DNS answer
- * that changes after the check has no effect.
+ * For each connection a name is resolved once, and one of its addresses is used after all are checked. So if
+ * the DNS answer changes after the check, it has no effect.
  *
- * An attempt ends by its deadline and stays within the limits below, no matter how the destination behaves.
+ * An attempt ends by its deadline and stays within the limits below, however the destination behaves.
  */
 import { TransientError } from '../../error/transientError.ts';
 import type { Method } from '../../value/method.ts';
@@ -28,18 +28,18 @@ export interface DeliveryRequest {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** The time for everything. */
+  /** The timeout of the whole exchange. */
   readonly timeoutMs: number;
-  /** Bytes of the answer's body to read; the rest is cut off. */
+  /** The most bytes of the answer's body to read. The rest is cut off. */
   readonly maxResponseBytes: number;
-  /** The account's certificates for this host. Requests with another context do not share the connection. */
+  /** The account's certificates for this host. Requests with other certificates use other connections. */
   readonly secureContext?: SecureContext | undefined;
 }
 
 /**
  * Makes one request. Without an answer, the response has status 0 and an error's text.
  *
- * @throws TransientError if this process lacks resources for any request: this is no attempt
+ * @throws TransientError if this process lacks resources for any request; this does not count as an attempt
  */
 type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
 
@@ -47,23 +47,23 @@ type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>
 const connectTimeoutMs = 10 * secondMs;
 
 /**
- * Pieces of an answer's body to read; the rest is cut off. 4 MiB in chunks of one byte would occupy the processor for ten
- * seconds. A language model that streams its answer sends a few thousand pieces.
+ * The most pieces of an answer's body to read. The rest is cut off. 4 MiB in chunks of one byte would occupy
+ * the processor for ten seconds. A language model that streams its answer sends a few thousand pieces.
  */
 const mostPieces = 65_536;
 
 /** Informational answers (1xx) before the answer itself; servers send one or two. */
 const mostInformational = 32;
 
-/** Characters. Node's error for a wrong certificate lists all names of the certificate. */
+/** Characters. Node's error for a wrong certificate lists all of its names. */
 const longestError = 1_000;
 
 class ClosedKeptConnection extends Error {}
 
 /**
- * @param rules fixed, or a function that reads them for each request
+ * @param rules fixed, or read for each request
  * @param resolver another one in tests
- * @param most idle connections
+ * @param most idle connections to keep
  */
 export function createDeliveryClient(
   rules: HostRules | (() => Promise<HostRules>),
@@ -84,7 +84,7 @@ export function createDeliveryClient(
     const latest = typeof rules === 'function' ? await rules() : rules;
     const outbound = proxySettings && (await outboundOf(proxySettings));
     const deadline = new AbortController();
-    // The timer of `AbortSignal.timeout` would let a process end before its attempts.
+    // The timer of `AbortSignal.timeout` would not keep the process from ending during an attempt.
     const timer = setTimeout(() => {
       deadline.abort();
     }, request.timeoutMs);
@@ -96,8 +96,8 @@ export function createDeliveryClient(
       try {
         return await exchangeBy('keeping');
       } catch (error) {
-        // A server may close a kept connection at the moment of reuse, before it has seen the request. So the request is
-        // repeated once on a new connection.
+        // The server closed a kept connection just when it was reused, before it saw the request. So the
+        // request is repeated once, on a new connection.
         if (!(error instanceof ClosedKeptConnection)) throw error;
         return await exchangeBy('fresh');
       }
@@ -138,7 +138,7 @@ function exchange(
   const relay = target.protocol === 'http:' ? proxy : undefined;
   return new Promise((resolve, reject) => {
     const outgoing = open(request, target, proxy, means);
-    // Every exchange calls `end` once, and leaves only a connection that can be kept.
+    // Each exchange ends once. Its connection is closed unless it can be reused.
     let isOver = false;
     const end = (isClean: boolean, settle: () => void): void => {
       if (isOver) return;
@@ -156,7 +156,7 @@ function exchange(
     const succeed = (response: DestinationResponse, isComplete: boolean): void => {
       // Only a proxy answers 407.
       if (relay && outbound && response.status === 407) fail(() => outbound.answered(407, 'the request'));
-      // A destination that answers early may never read the rest of the request.
+      // A destination that answered early may never read the rest of the request.
       end(isComplete && outgoing.writableFinished, () => {
         resolve(response);
       });
@@ -184,7 +184,7 @@ function exchange(
 }
 
 /**
- * Begins a request; nothing is sent before its body.
+ * Begins a request. Nothing is sent before the body is written.
  *
  * @throws RefusedDestination for a host that is refused without a look-up
  */
@@ -202,7 +202,7 @@ function open(
   const isTls = target.protocol === 'https:';
   return (isTls ? https : http).request({
     agent: (proxy === undefined ? agents : (outbound?.[kind] ?? agents))[target.protocol],
-    // TLS names the host without a final dot (RFC 6066, 3).
+    // In TLS a host's name has no final dot (RFC 6066, 3).
     host: plainName(hostname),
     port,
     path: proxy === undefined || isTls ? target.path : `http://${target.host}${target.path}`,
@@ -216,7 +216,10 @@ function open(
 }
 
 type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
-/** The error is made on demand, because errors cost CPU and every exchange ends with a close. */
+/**
+ * Fails the exchange. The error is made only if it is needed, because that costs CPU and every exchange ends
+ * with a close.
+ */
 type Fail = (errorOf: () => Error) => void;
 
 function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succeed, fail: Fail): void {
@@ -252,7 +255,7 @@ function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succe
   });
 }
 
-/** @throws Error for a header that Node refuses */
+/** @throws Error for a header that Node does not accept */
 function write(outgoing: ClientRequest, request: DeliveryRequest, target: Target): void {
   outgoing.setHeader('host', target.host);
   for (const [name, value] of request.headers) outgoing.appendHeader(name, value);
@@ -262,7 +265,7 @@ function write(outgoing: ClientRequest, request: DeliveryRequest, target: Target
   outgoing.end(request.body);
 }
 
-/** Explains the codes of Node's HTTP parser. */
+/** Puts the error codes of Node's HTTP parser into words. */
 function inWords(error: NodeJS.ErrnoException): Error {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return new Error(`The destination answered with more than ${maxHeadBytes} bytes of headers.`);
@@ -281,7 +284,7 @@ const closed = (isAnswering: boolean): Error =>
       : 'The destination closed the connection without an answer.',
   );
 
-/** Calls `connected` at once for a kept connection, otherwise after the TLS handshake. */
+/** Calls `connected` at once if the connection was kept, or else after the TLS handshake. */
 function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected: () => void): void {
   outgoing.once('socket', (socket) => {
     if (outgoing.reusedSocket) connected();
@@ -292,15 +295,16 @@ function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected:
 /**
  * Reads an answer, up to the limits of bytes and pieces.
  *
- * @param succeed gets false as `isComplete` if the rest was cut off
+ * @param succeed is called with `isComplete` false if the rest was cut off
  */
 function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succeed, fail: Fail): void {
-  // Pieces may be slices of much larger buffers, so they are copied into one.
+  // Pieces are copied, because they may be parts of much larger buffers.
   let bytes = Buffer.alloc(0);
   let size = 0;
   let pieces = 0;
   const finish = (isComplete: boolean): void => {
-    // `rawHeaders` has names and values in turn. `headers` would lose names that every object has, such as `__proto__`.
+    // `rawHeaders` has names and values in turn. `headers` would lose names such as `__proto__`, which every
+    // object has.
     const headers = chunksOf(incoming.rawHeaders, 2).map(([name = '', value = '']): Header => [
       name.toLowerCase(),
       value,
@@ -330,7 +334,7 @@ function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succ
   incoming.on('close', cutShort);
 }
 
-/** Node's error for several failed addresses has no text. */
+/** If several addresses failed, Node's error has no text. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describe).join('; ');

@@ -8,7 +8,7 @@ import { openLambda } from './lambda.ts';
 
 export interface Invocation extends FunctionRequest {
   readonly timeoutMs: number;
-  /** Bytes of the answer's body to keep; the rest is cut off. */
+  /** The most bytes of the answer's body to keep. The rest is cut off. */
   readonly maxResponseBytes: number;
 }
 
@@ -35,7 +35,7 @@ function refused(arn: string, error: SdkError): DestinationResponse {
   }
 }
 
-/** Without an answer, the response has status 0 and an error's text. Never rejects. */
+/** Invokes a function. Never rejects: without an answer, the response has status 0 and an error's text. */
 export function invokeFunction(invocation: Invocation): Promise<DestinationResponse> {
   const { arn, timeoutMs, maxResponseBytes } = invocation;
   return callWithin(

@@ -1,4 +1,4 @@
-/** Calls users' functions. Failures are the users', so they are not counted as the service's. */
+/** Calls users' functions. A failure is the user's, not the service's, so it is not counted. */
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../../aws/clientOptions.ts';
 
@@ -8,8 +8,8 @@ interface Invoked {
 }
 
 /**
- * Names a function for its region's API. Functions on one machine (`sam local start-lambda`, the runtime interface emulator)
- * are known by name.
+ * The name by which the region's API knows a function. On one machine (`sam local start-lambda`, the runtime
+ * interface emulator) it is the function's name, not its ARN.
  */
 function namedFor(arn: string) {
   if (process.env['AWS_ENDPOINT_URL_LAMBDA'] === undefined) return { FunctionName: arn };

@@ -1,8 +1,9 @@
 /**
  * Resolves the names of destinations: by the machine's file of hosts, then by the DNS.
  *
- * `dns.lookup` is not used, because its `getaddrinfo` has four threads: a few names whose servers do not answer would delay all
- * other deliveries. Each look-up has a separate channel, so that failures do not affect others.
+ * `dns.lookup` is not used, because its `getaddrinfo` has four threads: a few names whose servers do not
+ * answer would delay all other deliveries. Each look-up has a separate channel, so that a failure does not
+ * affect others.
  */
 import { Resolver as DnsChannel } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
@@ -22,7 +23,7 @@ export interface Address {
  */
 export type Resolver = (hostname: string) => Promise<readonly Address[]>;
 
-/** How long each family has after the other has answered, in milliseconds. */
+/** How long to wait for addresses of each family after the other family has answered (ms). */
 type RestMs = Readonly<Record<Address['family'], number>>;
 
 interface ResolverOptions {
@@ -32,19 +33,23 @@ interface ResolverOptions {
   readonly restMs?: RestMs;
 }
 
-/** A lost query is repeated after a second, and after two more. Then its server has four to answer. */
+/**
+ * A lost query is repeated after one second, and again after two more. Then its server has four seconds to
+ * answer.
+ */
 export const channelOptions = { timeout: secondMs, tries: 3 } as const;
 
 /** Less than the ten seconds that a delivery may take to connect, so that the error names the cause. */
 const lookUpMs = 8 * secondMs;
 
 /**
- * Both families are asked at once, so 0.3 s are enough if a server answers at all; some never answer for a family that they do
- * not have. IPv4 has 2 s, enough to repeat a lost packet, because a function on Lambda usually has no IPv6.
+ * Both families are asked at once, so 0.3 s are enough if a server answers at all. Some servers never answer
+ * for a family that they do not have. IPv4 has 2 s, enough to repeat a lost packet, because a function on
+ * Lambda usually has no IPv6.
  */
 export const defaultRestMs: RestMs = { 4: 2 * secondMs, 6: 300 };
 
-/** RFC 6761: local names mean this machine. */
+/** Local names mean this machine (RFC 6761). */
 const loopbackAddresses: readonly Address[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
@@ -56,7 +61,7 @@ export function createResolver({
   restMs = defaultRestMs,
 }: ResolverOptions = {}): Resolver {
   const hosts = hostsOf(hostsFile);
-  /** By name: deliveries to one name share a look-up. Each ends after `lookUpMs`. */
+  /** Look-ups in progress by name, shared by all deliveries to that name. Each ends after `lookUpMs`. */
   const underWay = new Map<string, Promise<readonly Address[]>>();
 
   return async (hostname) => {
@@ -81,7 +86,7 @@ function askDns(
   restMs: RestMs,
 ): Promise<readonly Address[]> {
   return new Promise((resolve, reject) => {
-    // Each channel reads the machine's settings again, because a laptop may change its network.
+    // A new channel reads the machine's settings again. A laptop may change its network.
     const channel = new DnsChannel(channelOptions);
     if (servers !== undefined) channel.setServers(servers);
     const found: Address[] = [];
@@ -92,7 +97,7 @@ function askDns(
       clearTimeout(timer);
       if (found.length > 0) resolve(found.sort((one, other) => one.family - other.family));
       else reject(failureOf(name, failures));
-      // An unanswered query fails, which is ignored.
+      // Cancels the other query. Its failure is ignored.
       channel.cancel();
     };
     let timer = setTimeout(end, lookUpMs);
@@ -135,7 +140,7 @@ function failureOf(name: string, failures: readonly unknown[]): Error {
 
 const hostsLifetimeMs = secondMs;
 
-/** A larger file is a block list, and would take long to read. */
+/** Bytes. A larger file is a block list, which would take long to read. */
 const largestHostsFile = 1_048_576;
 
 function hostsOf(file: string): () => ReadonlyMap<string, readonly Address[]> {
@@ -155,7 +160,7 @@ function hostsOf(file: string): () => ReadonlyMap<string, readonly Address[]> {
   };
 }
 
-/** Parses lines of an address and its names; `#` begins a comment. */
+/** Parses lines with an address and its names. `#` begins a comment. */
 function parseHosts(text: string): ReadonlyMap<string, readonly Address[]> {
   const hosts = new Map<string, Address[]>();
   for (const line of text.split('\n')) {

@@ -1,9 +1,9 @@
 /**
  * Connections through the operator's proxy.
  *
- * Names are resolved and checked here first. For TLS the proxy opens a tunnel to a checked address, and only the handshake has
- * the name. For plain HTTP the proxy gets the URL, because it replaces `Host` by the host in the URL (RFC 9112, 3.2.2): it
- * resolves the name again.
+ * Names are resolved and checked here first. For TLS the proxy opens a tunnel to a checked address; only the
+ * TLS handshake contains the name. For plain HTTP the proxy gets the URL and resolves the name again. It
+ * cannot get an address, because it would replace `Host` with it (RFC 9112, 3.2.2).
  */
 import http, { STATUS_CODES } from 'node:http';
 import https from 'node:https';
@@ -20,13 +20,16 @@ export interface ProxySettings {
   /** The URL of the proxy for this scheme, possibly with `user:password`. */
   readonly http?: string | undefined;
   readonly https?: string | undefined;
-  /** Names (with their subdomains), addresses and networks that are reached directly; `*` is all. */
+  /**
+   * Destinations that are reached without the proxy: names (with their subdomains), addresses and networks;
+   * `*` is all.
+   */
   readonly except: readonly string[];
 }
 
 export interface Proxy {
   readonly isTls: boolean;
-  /** A name, or an address without brackets. */
+  /** A name or an address; an IPv6 address without brackets. */
   readonly hostname: string;
   readonly port: number;
   /** The value of `Proxy-Authorization`. */
@@ -49,7 +52,7 @@ function parseProxy(url: string): Proxy {
   };
 }
 
-/** Makes a test for destinations that are reached directly. This machine always is. */
+/** Makes a test for destinations that are reached without the proxy. This machine always is. */
 export function exceptionsOf({ except }: ProxySettings): (target: Target) => boolean {
   const names: { readonly name: string; readonly port: string | undefined }[] = [];
   const networks = new BlockList();
@@ -84,12 +87,11 @@ class ProxyError extends Error {
   constructor(message: string, status?: number, cause?: NodeJS.ErrnoException) {
     super(message, { cause });
     this.status = status;
-    // Other codes would be treated as failures of the destination.
+    // Other codes would be taken for failures of the destination.
     this.code = shortages.has(cause?.code) ? cause?.code : undefined;
   }
 }
 
-/** Makes the error for a proxy's own answer. */
 const proxyAnswered = (status: number, asked: string): Error =>
   new ProxyError(`The proxy answered ${status} (${STATUS_CODES[status] ?? 'unknown'}) to ${asked}.`, status);
 
@@ -112,7 +114,7 @@ const addressesOf = ({ host, lookup }: http.ClientRequestArgs): Promise<readonly
     });
   });
 
-/** The proxy itself may have a private address. */
+/** The proxy itself may have a private address, so it is not checked. */
 const lookupBy =
   (resolver: Resolver): LookupFunction =>
   (hostname, options, done) => {
@@ -163,7 +165,7 @@ function connectThrough(proxy: Proxy, authority: string, lookup: LookupFunction)
   });
 }
 
-/** A proxy that answers these could not reach an address; the next one may work. */
+/** A proxy that answers with one of these could not reach the address. The next address may work. */
 const unreached: readonly (number | undefined)[] = [502, 503, 504];
 
 function tunnelThrough(proxy: Proxy, resolver: Resolver): Reach {
@@ -205,15 +207,18 @@ function relayThrough(proxy: Proxy, resolver: Resolver): Reach {
 }
 
 export interface Outbound {
-  /** Finds the proxy of a destination; undefined if it is reached directly. */
+  /** Finds the proxy for a destination; undefined if it is reached without one. */
   readonly proxyOf: (target: Target) => Proxy | undefined;
-  /** Keeps tunnels. Connections for plain HTTP are not kept, because each request's name is checked. */
+  /**
+   * Agents that keep tunnels. Connections for plain HTTP are not kept, because each request's name is
+   * checked.
+   */
   readonly keeping: Agents;
   readonly fresh: Agents;
   readonly answered: typeof proxyAnswered;
 }
 
-/** @param most idle tunnels */
+/** @param most idle tunnels to keep */
 export function openOutbound(settings: ProxySettings, resolver: Resolver, most?: number): Outbound {
   const { http: relay, https: tunnel } = settings;
   const proxies = {

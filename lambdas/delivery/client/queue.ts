@@ -1,6 +1,6 @@
 /**
- * Sends to users' queues. Failures are the users', so they are not counted as the service's, and the attempt has its own
- * retries.
+ * Sends to users' queues. A failure is the user's, not the service's, so it is not counted. The attempt has
+ * its own retries.
  */
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -23,9 +23,10 @@ export const queues: MessageSender = {
       ...clientOptions('quick'),
       maxAttempts: 1,
       region,
-      // On one machine, the SDK's own variable names the service's queues.
+      // On one machine, a variable names the endpoint of the destinations' queues. The SDK's own variable
+      // names that of the service's queues.
       endpoint: process.env['DESTINATION_SQS_URL'],
-      // The URL names AWS's endpoint, even for an emulator.
+      // A queue's URL has AWS's host, even with an emulator.
       useQueueUrlAsEndpoint: false,
       md5: false,
     });

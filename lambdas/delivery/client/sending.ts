@@ -1,6 +1,6 @@
 /**
- * Sends messages to functions, queues, topics and buses in AWS. The clients are large and rarely needed, so `lib/bundle.ts`
- * makes a separate bundle of this file, with a chunk for each client.
+ * Sends messages to functions, queues, topics and buses in AWS. The clients are large and rarely needed, so
+ * `lib/bundle.ts` makes a separate bundle of this file, with a chunk for each client.
  */
 import {
   readArn,
@@ -50,8 +50,8 @@ const senders: Readonly<Record<ArnService, Send>> = {
 };
 
 /**
- * Without an answer, for example because the ARN is no longer allowed, the response has status 0 and an error's text. Never
- * rejects.
+ * Sends a request to an ARN. Never rejects: without an answer, for example because the ARN is no longer
+ * allowed, the response has status 0 and an error's text.
  */
 export async function sendToArn(
   request: Request,

@@ -30,7 +30,7 @@ function checkAddresses(
   if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
 }
 
-/** Addresses of each family to try: a name may have thousands, and none may answer. */
+/** How many addresses of each family are tried. A name may have thousands, of which none answers. */
 const mostAddresses = 4;
 
 export const lookupFor =

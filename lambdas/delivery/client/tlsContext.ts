@@ -1,6 +1,6 @@
 /**
- * Accounts' certificates for TLS, read from Secrets Manager when first needed, and again from time to time. Errors and log
- * lines never have a key.
+ * Accounts' certificates for TLS, read from Secrets Manager when first needed, and again from time to time.
+ * Keys never appear in errors or log lines.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -20,10 +20,10 @@ import { remembered, type Remembered } from '../../table/remembered.ts';
 import { certificatesIn } from '../../value/pem.ts';
 import type { TlsIdentity } from '../../account/account.ts';
 
-/** The longest time before a new version of a secret is used. */
+/** A new version of a secret is used after this time at the latest. */
 const lifetimeMs = 5 * minuteMs;
 
-/** Secrets (at most 64 KB each) that a process keeps, and contexts made of them. */
+/** How many secrets (at most 64 KB each), and contexts made from them, a process keeps. */
 const mostKept = 200;
 
 const isMissing = ({ name }: Error): boolean => name === 'ResourceNotFoundException';
@@ -56,10 +56,10 @@ async function read(name: string): Promise<Secret> {
       ? { fault: `${id} is binary; allowed is text.` }
       : { text: SecretString };
   } catch (error) {
-    // AWS has not answered, so the job is retried.
+    // AWS had a temporary error, so the job is retried.
     if (!(error instanceof SecretsManagerServiceException) || isPassing(error)) throw error;
     if (isMissing(error)) return { fault: `${id} does not exist.` };
-    // The account's owner reads this, and must not see the names of roles.
+    // The account's owner reads this, and must not see the names of the operator's roles.
     const reason = error.message.includes('arn:') ? error.name : error.message;
     return { fault: `${id} could not be read: ${reason}` };
   }
@@ -70,10 +70,9 @@ const kept = <V>(values: Map<string, V>, key: string, make: () => V): V =>
 
 const secrets = new Map<string, Remembered<Secret>>();
 
-/** `renewed` reads a secret again that was read more than ten seconds ago. */
+/** `renewed`: read again if the last read was more than ten seconds ago. */
 type Reading = keyof Remembered<Secret>;
 
-/** @throws Unusable */
 async function textOf(what: string, name: string | undefined, reading: Reading): Promise<string | undefined> {
   if (name === undefined) return undefined;
   const secret = kept(secrets, name, () =>
@@ -104,7 +103,7 @@ function parseKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The error of OpenSSL could quote the text.
+    // Without OpenSSL's error, which could quote the text.
     return undefined;
   }
 }
@@ -112,12 +111,10 @@ function parseKey(pem: string): KeyObject | undefined {
 interface Identity {
   readonly cert: string;
   readonly key: string;
-  /** Unix milliseconds. */
   readonly validFrom: number;
   readonly validTo: number;
 }
 
-/** @throws Unusable */
 function parseIdentity(name: string, text: string): Identity {
   const unusable = (fault: string): Unusable =>
     new Unusable(`The TLS identity ${name} cannot be used: ${fault}`);
@@ -139,7 +136,10 @@ function parseIdentity(name: string, text: string): Identity {
   };
 }
 
-/** Node's default authorities. A context with its own authorities trusts only those. */
+/**
+ * Node's default certificate authorities. They must be listed, because a context with additional authorities
+ * trusts only those.
+ */
 function publicAuthorities(): readonly string[] {
   const extra = process.env['NODE_EXTRA_CA_CERTS'];
   return extra === undefined || !existsSync(extra)
@@ -157,7 +157,6 @@ interface Texts {
   readonly identity: string | undefined;
 }
 
-/** @throws Unusable */
 function makeContext({ ca = '', identity = '' }: TlsIdentity, texts: Texts): Context {
   const authorities =
     texts.ca === undefined ? undefined : certificatesOf('certificate authority', ca, texts.ca);
@@ -177,7 +176,7 @@ function makeContext({ ca = '', identity = '' }: TlsIdentity, texts: Texts): Con
   }
 }
 
-/** By account and names, with the texts that they were made of. */
+/** By account and names. Each has the texts from which the context was made. */
 const contexts = new Map<string, { readonly texts: Texts; readonly context: Context }>();
 
 function contextOf(accountId: string, entry: TlsIdentity, texts: Texts): Context {
@@ -189,7 +188,6 @@ function contextOf(accountId: string, entry: TlsIdentity, texts: Texts): Context
 
 const dayOfTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 
-/** @throws Unusable */
 function checkValidity(name: string, { validFrom, validTo }: Identity): void {
   const time = now();
   if (time >= validFrom && time <= validTo) return;
@@ -200,7 +198,6 @@ function checkValidity(name: string, { validFrom, validTo }: Identity): void {
   throw new Unusable(`The TLS identity ${name} cannot be used: its certificate ${when}.`);
 }
 
-/** @throws Unusable */
 async function usableContext(
   accountId: string,
   entry: TlsIdentity,
@@ -226,7 +223,7 @@ export async function tlsContextOf(
   entry: TlsIdentity,
 ): Promise<{ readonly secureContext?: SecureContext; readonly fault?: string }> {
   let fault = '';
-  // So a repaired secret is used soon.
+  // If the first try fails, the secrets are read again, so that a repaired secret is used soon.
   for (const reading of ['get', 'renewed'] as const) {
     try {
       return { secureContext: await usableContext(accountId, entry, reading) };

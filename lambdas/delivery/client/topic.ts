@@ -1,6 +1,6 @@
 /**
- * Publishes to users' topics. Failures are the users', so they are not counted as the service's, and the attempt has its own
- * retries.
+ * Publishes to users' topics. A failure is the user's, not the service's, so it is not counted. The attempt
+ * has its own retries.
  */
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { clientOptions } from '../../aws/clientOptions.ts';

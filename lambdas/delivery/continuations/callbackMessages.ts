@@ -27,7 +27,10 @@ function settingsOf({ history, account, attempt }: RecordedAttempt, { kind }: Ca
   return settings;
 }
 
-/** The slot that the message keeps until a callback is over. It does not wait for the account's callback. */
+/**
+ * The slot that the message keeps until a callback is over. Not for the account's callback, for which no
+ * message waits.
+ */
 const slotKeptFor = ({ history }: RecordedAttempt, { kind }: Callback): QueueSlot | undefined =>
   kind === 'accountCallback' ? undefined : queueSlotOf(history.message);
 
@@ -58,7 +61,7 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
     expiresAt: expiryOf({ ...settings, notBefore }, limits),
   };
   const details = { message, body: made.body, response: made.response, retried: number, dlqId };
-  // A run's failure request already has the body of a callback.
+  // A failure callback of a run already has the body of a callback.
   const body =
     isOfAccount && found !== undefined
       ? made.body
@@ -67,7 +70,7 @@ export async function storeCallback(made: MadeAttempt, callback: Callback): Prom
   await putMessage(callbackMessage, await storeBody(callbackMessage, body, recordedAt));
 }
 
-/** A callback's body contains its message's body and headers, so it is redacted if they are. */
+/** A callback's body contains its message's body and headers, so it is redacted if those are. */
 function redactionOf(settings: CallbackSettings, { redaction }: Message): Redaction | undefined {
   if (redaction === undefined) return settings.redaction;
   return { ...(settings.redaction ?? noRedaction), body: true };

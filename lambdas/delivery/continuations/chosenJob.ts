@@ -1,6 +1,6 @@
 /**
- * The row that names the job which continues from a completed attempt. Several may be sent for it at once. Lists of messages do
- * not read its partition.
+ * The row that names the job that continues from a completed attempt. Several jobs may be sent for it. Lists
+ * of messages do not read this partition.
  */
 import * as z from 'zod/mini';
 import { getRow } from '../../aws/dynamodb.ts';
@@ -22,14 +22,13 @@ const shape = z.object({ by: z.string() });
 export const sendContinuation = (message: Message, attempt: number): Promise<void> =>
   sendJob({ ...attemptJob(message, attempt), isFollowUp: true, followUpId: crypto.randomUUID() }, now());
 
-/** Whether a job for the attempt has been chosen. */
 export const isJobChosen = async ({ messageId }: Message, attempt: number): Promise<boolean> =>
   (await getRow(settings.messagesTable, keyOf(messageId, attempt), true)) !== undefined;
 
 /**
  * Chooses the first job that asks.
  *
- * @param by names the job
+ * @param by the name of the job
  * @returns `again` if this job was chosen before
  */
 export async function chooseJob(

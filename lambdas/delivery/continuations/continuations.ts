@@ -10,13 +10,14 @@ import { isGone } from '../outcome.ts';
 type StoreMessage = () => Promise<void>;
 
 /**
- * A consequence of an attempt, such as its retry or its callbacks. Each function may be called several times for one attempt: a
- * worker may die, and two may make the same attempt.
+ * A consequence of an attempt, such as its retry or its callbacks. Its functions may be called several times
+ * for one attempt: a worker may die, and two workers may make the same attempt.
  */
 interface Continuation {
   /**
-   * Returns the messages that need the whole response, to be stored before the record, each separately. They have no job yet. A
-   * repeated attempt with the same outcome overwrites them; another outcome makes others.
+   * Returns the messages that contain the whole response. Each is stored before the attempt is recorded,
+   * without a job. If the attempt is repeated with the same outcome, they are overwritten; with another
+   * outcome, there are other messages.
    */
   readonly store?: (made: MadeAttempt) => readonly StoreMessage[];
   /** Continues from the record: after it is written, and again each time the attempt's job is redelivered. */
@@ -37,12 +38,12 @@ const callbacks: Continuation = {
   },
 };
 
-/** A second job is harmless if its worker finds the first one's record. */
+/** If there are two jobs, the worker of the second finds the first one's record. */
 const retry: Continuation = {
   release: async (recorded) => {
     const { history, attempt } = recorded;
     const next = attempt.number + 1;
-    // A change of the message has sent the job itself.
+    // A change of the message has already sent the job.
     const isChanged = history.message.change?.dueAt[next] !== undefined;
     if (attempt.state !== 'RETRY' || isChanged || recordOf(history, next) !== undefined) return;
     const dueAt = attempt.nextDeliveryAt ?? attempt.recordedAt;
@@ -51,7 +52,8 @@ const retry: Continuation = {
 };
 
 /**
- * Adds a message whose last attempt failed to the dead letter queue. A workflow's run has one dead letter as a whole.
+ * Adds a message whose last attempt failed to the dead letter queue. A workflow's run has one dead letter for
+ * all of its messages.
  */
 const deadLetter: Continuation = {
   release: async (recorded) => {
@@ -62,9 +64,9 @@ const deadLetter: Continuation = {
 };
 
 /**
- * Lets the next message of a queue start when a message and its own callbacks are over. The account's failure callback does not
- * count, because many queues share it. The lane notes the callbacks before the attempt is recorded, so the slot is never free
- * in between.
+ * Frees a queue's slot when a message and its own callbacks are over. The account's failure callback does not
+ * count, because many queues share it. The lane learns of the callbacks before the attempt is recorded, so
+ * the slot is never free in between.
  */
 const leaveQueue: Continuation = {
   store: (made) => {
@@ -95,7 +97,7 @@ async function leaveOwn({ history, attempt: last }: RecordedAttempt): Promise<vo
   await leaveSlot(message, slot, new Set(owed));
 }
 
-/** Continues a message's kind: a run continues, or fails. */
+/** Continues or fails the message's run, if it has one. */
 const ownKind: Continuation = {
   store: (made) => {
     const { message } = made.history;
@@ -113,7 +115,7 @@ const ownKind: Continuation = {
   },
 };
 
-/** Removes an endpoint that answered 410 from its URL group, if the message asks for that. */
+/** Removes an endpoint that answered 410 from its URL group, if its message asks for that. */
 const removeGone: Continuation = {
   release: async ({ history: { message }, attempt }) => {
     if (attempt.state !== 'FAILED' || !isGone(message, attempt.response.status)) return;

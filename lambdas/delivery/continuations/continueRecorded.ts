@@ -1,4 +1,4 @@
-/** Continues from the record of an attempt after the process that made it, or beside it. */
+/** Continues from the record of an attempt in another process than the one that made the attempt. */
 import type { Account } from '../../account/account.ts';
 import { ownerOf } from '../../account/owner.ts';
 import type { AttemptJob } from '../../job/job.ts';
@@ -12,7 +12,10 @@ import { isOver, type Attempt } from '../../message/message.ts';
 import { chooseJob } from './chosenJob.ts';
 import { continueFrom, messagesToStore } from './continuations.ts';
 
-/** Ends the job of a recorded attempt. The process that recorded it may have died before it continued. */
+/**
+ * Ends a job whose attempt is already recorded. The process that recorded it may have died before it
+ * continued.
+ */
 export async function continueRecorded(
   history: MessageHistory,
   recorded: Attempt,
@@ -28,7 +31,10 @@ export async function continueRecorded(
   await declineLanes(job, isOver(history) ? 'over' : 'goesOn');
 }
 
-/** Stores the messages that need the whole answer of a completion, which the recording request did not store. */
+/**
+ * Stores the messages that contain the whole answer of a completion. The request that recorded it did not
+ * store them.
+ */
 async function storeMessages(history: MessageHistory, account: Account, attempt: Attempt): Promise<void> {
   const { response, wholeBody } = attempt;
   if (callbackIdsOf({ history, attempt }).length === 0) return;
@@ -40,11 +46,11 @@ async function storeMessages(history: MessageHistory, account: Account, attempt:
   await Promise.all(messagesToStore(made).map((store) => store()));
 }
 
-/** Continues from a record again, because the process that made it may have died before. */
+/** Continues again from a record, because the process that made it may have died. */
 export const continueAgain = (history: MessageHistory, attempt: Attempt): Promise<void> =>
   continueAs(history, attempt, {});
 
-/** Continues from a record from which another job has probably continued, in case it did not. */
+/** Continues from a record in case the job that should have done so did not. */
 async function continueAsFollowUp(history: MessageHistory, attempt: Attempt): Promise<void> {
   const isFirst =
     attempt.isCompleted === true &&
@@ -53,9 +59,9 @@ async function continueAsFollowUp(history: MessageHistory, attempt: Attempt): Pr
 }
 
 /**
- * Continues from a record unless another job does. Several jobs may be sent for a completion, of which one is chosen.
+ * Continues from a record, but only in one of several jobs that may be sent for a completion.
  *
- * @param by names the job
+ * @param by the name of the job
  * @param isAgain whether the job was received before
  */
 export async function continueOnce(
@@ -68,7 +74,8 @@ export async function continueOnce(
     attempt.isCompleted === true ? await chooseJob(history.message, attempt.number, by) : 'again';
   if (chosen === 'other') return;
   if (chosen === 'first' || isAgain) await continueAgain(history, attempt);
-  // SQS may have delivered this job twice. The other worker is about to continue, or counts on a redelivery.
+  // SQS may have delivered this job twice. Then the other worker is about to continue, or relies on a
+  // redelivery.
   else await sendFollowUp(history.message, attempt.number);
 }
 

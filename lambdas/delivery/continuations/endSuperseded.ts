@@ -5,8 +5,8 @@ import { endMessage } from '../../message/messages.ts';
 import { now } from '../../shared/clock.ts';
 
 /**
- * Ends what was stored for an attempt that another process recorded first. If its outcome differs, nothing would send the
- * callbacks, which would be shown as waiting.
+ * Ends the messages that were stored for an attempt that another process recorded first. If the outcomes
+ * differ, nothing would send these callbacks, and they would be listed as waiting.
  */
 export async function endSuperseded({
   history,

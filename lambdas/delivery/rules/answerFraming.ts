@@ -1,14 +1,15 @@
 /**
  * The answers on one connection. Each is rewritten for Node's parser, and ends where its head says.
  *
- * Regular bytes are passed on without a copy. Bytes after an answer's end are dropped, and the connection is not reused: they
- * would be read as the next answer. Invalid bytes are passed on, and Node's parser refuses them.
+ * Regular bytes are passed on without a copy. If bytes follow an answer's end, they are dropped and the
+ * connection is not reused, because they would be read as the next answer. Invalid bytes are passed on, and
+ * Node's parser refuses them.
  *
  * The states of an answer, in order:
  *
  * 1. `head`. A head with a status of 1XX is followed by another.
- * 2. `bytes`, `untilClose`, or for each chunk `size`, `extension` or `sizeEnd`, `data` and `dataEnd`; `trailers` follow the
- *    last.
+ * 2. `bytes`, `untilClose`, or for each chunk `size`, `extension` or `sizeEnd`, `data` and `dataEnd`;
+ * `trailers` follow the last.
  * 3. `over`.
  *
  * Invalid bytes lead from each state to `refused`.
@@ -49,31 +50,31 @@ export class AnswerFraming {
   #isRegular = true;
   #keepAliveMs: number | undefined;
   #pieces: Buffer[] = [];
-  /** Bytes of the head, or of the trailers, so far. */
+  /** Bytes of the head or the trailers that were read. */
   #headBytes = 0;
-  /** Bytes of the current line so far, without its end. */
+  /** Bytes of the current line that were read, without its end. */
   #lineBytes = 0;
-  /** Remaining bytes of the body or the chunk. */
+  /** Bytes of the body or chunk that are still to come. */
   #remaining = 0;
-  /** Digits of the chunk's size so far. */
+  /** Digits of the chunk's size that were read. */
   #digits = 0;
 
-  // The bytes being read, the position up to which they were passed on, and the bytes to pass on.
+  // The bytes that are being read; up to where they were passed on or left out; and the output.
   #input: Buffer = Buffer.alloc(0);
   #from = 0;
   #output: Buffer[] = [];
 
-  /** @param maxHeadBytes of one head. A larger one is passed on unchanged, for Node's parser to refuse. */
+  /** @param maxHeadBytes a larger head is passed on unchanged, and Node's parser refuses it */
   constructor(maxHeadBytes: number) {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** Whether the answer was complete and regular, and nothing followed it. */
+  /** Whether the answer was complete and regular, and no bytes followed it. */
   get isReusable(): boolean {
     return this.#state === 'over' && this.#isRegular;
   }
 
-  /** How long the server keeps an idle connection, if its latest answer says so: milliseconds. */
+  /** How long the server keeps an idle connection, if its last answer says so: milliseconds. */
   get keepAliveMs(): number | undefined {
     return this.#keepAliveMs;
   }
@@ -124,7 +125,7 @@ export class AnswerFraming {
     }
   }
 
-  /** Passes on the bytes up to a position. Those up to `from` are left out. */
+  /** Passes on the bytes before `until`. Those from there to `from` are left out. */
   #passOn(until: number, from = until): void {
     if (until > this.#from) this.#output.push(this.#input.subarray(this.#from, until));
     this.#from = from;
@@ -136,7 +137,7 @@ export class AnswerFraming {
   }
 
   #refuse(at: number): number {
-    // Spaces after a size were left out, and the next bytes must not become part of it.
+    // Spaces after the size were left out. The bytes that follow must not become part of it.
     if (this.#state === 'sizeEnd') {
       this.#passOn(at);
       this.#insert(space);
@@ -192,7 +193,7 @@ export class AnswerFraming {
     if (head === undefined) return this.#refuse(end);
     this.#isRegular &&= head.isRegular;
     this.#keepAliveMs = head.keepAliveMs;
-    // After a 101 comes another protocol.
+    // After a 101 comes another protocol, which is not supported.
     if (head.status === 101) return this.#refuse(end);
     if (head.status < 200) {
       this.#passOn(end);
@@ -248,7 +249,7 @@ export class AnswerFraming {
     });
   }
 
-  /** Node's parser limits extensions. */
+  /** Extensions are left out, because Node's parser limits them. */
   #readExtension(at: number): number {
     const end = this.#input.indexOf(LF, at);
     if (end === -1) {
@@ -268,7 +269,10 @@ export class AnswerFraming {
     this.#lineBytes = 0;
   }
 
-  /** Adds the CR that Node's parser needs if the line ends with LF alone. After a CR, `lineBytes` is 1. */
+  /**
+   * Reads the end of a line. If it is a single LF, adds the CR that Node's parser requires. After a CR,
+   * `lineBytes` is 1.
+   */
   #readLineEnd(at: number, end: () => void): number {
     const byte = this.#input[at];
     if (byte === CR && this.#lineBytes === 0) {
@@ -284,7 +288,7 @@ export class AnswerFraming {
     return at + 1;
   }
 
-  /** Trailers are left out. Too many are passed on, for Node's parser to refuse. */
+  /** Leaves out trailers. If there are too many, they are passed on, and Node's parser refuses them. */
   #readTrailers(from: number): number {
     if (this.#headBytes === 0) this.#passOn(from);
     for (let at = from; at < this.#input.length; at += 1) {

@@ -1,16 +1,20 @@
 /**
- * The head of an HTTP/1.1 answer, in a form that Node's parser accepts.
+ * Converts the head of an HTTP/1.1 answer so that Node's parser accepts it.
  *
- * curl and Go's client read heads that Node refuses. This file corrects them: lines that end with LF alone, folded lines, a
- * space before a colon, a repeated length, a length beside chunks, and lines that are no header.
+ * curl and Go's client accept heads that Node refuses. This file corrects them: lines that end with LF alone,
+ * folded lines, a space before a colon, a repeated length, a length in addition to chunks, and lines that are
+ * not headers.
  */
 
-/** The end of a body: after a number of bytes (0 without a body), after the last chunk, or with the connection. */
+/**
+ * Where a body ends: after a number of bytes (0 if there is no body), after the last chunk, or when the
+ * connection closes.
+ */
 type Framing = { readonly bytes: number } | 'chunked' | 'untilClose';
 
 interface AnswerHead {
   readonly status: number;
-  /** The head for Node's parser, in Latin-1, with the empty line. Unchanged if it was regular. */
+  /** The head for Node's parser, as Latin-1, with the empty line. Unchanged if it was regular. */
   readonly text: string;
   readonly framing: Framing;
   /** If false, the connection must not be reused. */
@@ -55,7 +59,7 @@ const isCoding = isNamed('transfer-encoding');
 const valuesIn = (lines: readonly Line[], picks: (line: Line) => boolean): readonly string[] =>
   lines.filter(picks).flatMap(({ value }) => value.split(',').map((part) => part.trim()));
 
-/** Keeps only the first of the headers that a test picks, with another value; none without a value. */
+/** Keeps only the first of the selected headers, with another value. Without a value, removes all of them. */
 function withOne(lines: readonly Line[], picks: (line: Line) => boolean, value?: string): readonly Line[] {
   const first = lines.findIndex(picks);
   return lines.flatMap((line, index) => {
@@ -64,14 +68,15 @@ function withOne(lines: readonly Line[], picks: (line: Line) => boolean, value?:
   });
 }
 
-/** Finds the end of the body (RFC 9112, 6.3), and keeps only the headers that define it. */
+/** Finds where the body ends (RFC 9112, 6.3), and keeps only the headers that say so. */
 function framed(status: number, lines: readonly Line[]): { framing: Framing; lines: readonly Line[] } {
   const lengths = new Set(valuesIn(lines, isLength));
   const [length = ''] = lengths;
   const isClear = lengths.size === 1 && /^\d{1,15}$/.test(length);
   const codings = valuesIn(lines, isCoding).filter((coding) => coding.toLowerCase() !== 'identity');
   if (status < 200 || status === 204 || status === 304) {
-    // Only a 304 may give a length, that of the body that it omits. Some of Node's parsers wait for the body of a 204.
+    // A 304 may have the length of the body that it omits. For other answers without a body the length is
+    // removed, because some of Node's parsers wait for the body of a 204.
     const isStated = isClear && (status === 304 || Number(length) === 0);
     const stated = withOne(lines, isLength, isStated ? length : undefined);
     return { framing: { bytes: 0 }, lines: withOne(stated, isCoding) };
@@ -87,9 +92,10 @@ function framed(status: number, lines: readonly Line[]): { framing: Framing; lin
   }
   const plain = withOne(lines, isCoding);
   if (isClear) return { framing: { bytes: Number(length) }, lines: withOne(plain, isLength, length) };
-  // With contradicting lengths, which Node's parser refuses, the end of the body is unknown.
+  // The lengths contradict each other, and Node's parser would refuse them. So the body ends with the
+  // connection.
   if (lengths.size > 0) return { framing: 'untilClose', lines: plain };
-  // A 205 has no body, even if no length says so (RFC 9110, 15.3.6).
+  // A 205 has no body, even if it has no length (RFC 9110, 15.3.6).
   if (status !== 205) return { framing: 'untilClose', lines: plain };
   return { framing: { bytes: 0 }, lines: [...plain, { name: 'Content-Length', value: '0' }] };
 }
@@ -110,7 +116,7 @@ const isRegularText = (text: string): boolean =>
   /^[^\r\n]*\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\0-\x08\x0a-\x1f\x7f]*\r\n)*\r\n$/.test(text);
 
 /**
- * @param received the bytes as Latin-1, including the empty line
+ * @param received the bytes as Latin-1, with the empty line
  * @returns undefined if it does not begin like an HTTP answer
  */
 export function readAnswerHead(received: string): AnswerHead | undefined {

@@ -1,10 +1,10 @@
 import { arnKinds, type ArnService, type DestinationArn } from '../../destination/arns.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
-/** A service that takes messages. Lambda is called like a URL. */
+/** A service that accepts messages. Lambda is not one: it is called like a URL. */
 export type MessageService = Exclude<ArnService, 'lambda'>;
 
-/** The messages that a service takes. */
+/** The messages that a service accepts. */
 export interface MessageBounds {
   /** The most bytes of a message, including its attributes. */
   readonly mostBytes: number;
@@ -43,7 +43,7 @@ export const accepted = (
   body: Buffer.from(JSON.stringify(ids)),
 });
 
-/** @returns the refusal of a message that AWS does not accept, which fails at once; undefined for others */
+/** @returns the answer for a message that AWS would not accept, which fails at once; otherwise undefined */
 export function unsendable(
   service: MessageService,
   { mostBytes, takesEmpty }: MessageBounds,
@@ -77,7 +77,7 @@ const limiting: Partial<Record<MessageService, string>> = {
   sns: 'the topic, whose attribute MaximumMessageSize may be raised',
 };
 
-/** A throttle becomes a 429, and missing rights a 403, regardless of AWS's status. */
+/** Throttling becomes a 429, and missing permissions a 403, regardless of the status of AWS's answer. */
 export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsError): DestinationResponse {
   const { service: name, what, action } = arnKinds[service];
   const said = error.message === '' ? error.name : `${error.name}: ${error.message}`;

@@ -1,4 +1,4 @@
-/** A delivery as a message of SQS or SNS: the body is its text, and the headers are its attributes. */
+/** A delivery as a message of SQS or SNS: the body becomes its text, and the headers its attributes. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { headerName, type Header } from '../../shared/headers.ts';
@@ -15,12 +15,11 @@ const otherHeaders = 'svc-headers';
 const bodyEncoding = 'svc-body-encoding';
 const mostHeaders = mostAttributes - 2;
 
-/** A name that SQS and SNS accept. */
 const attributeName = /^(?!aws\.|amazon\.|\.)(?!.*\.\.)[\w.-]{1,256}(?<!\.)$/i;
 /** Text that SQS accepts, in a body and in an attribute ("SendMessage", API reference of SQS). */
 const allowedText = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+$/u;
 
-/** In base64 if the body is not UTF-8, or has characters that SQS refuses. */
+/** Returns the body as text; in base64 if it is not UTF-8, or has characters that SQS refuses. */
 function textOf(body: Uint8Array): { readonly text: string; readonly isBase64: boolean } {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const text = isUtf8(bytes) ? bytes.toString('utf8') : '';
@@ -29,7 +28,10 @@ function textOf(body: Uint8Array): { readonly text: string; readonly isBase64: b
     : { text: bytes.toString('base64'), isBase64: bytes.length > 0 };
 }
 
-/** @param first the headers that become attributes first, the most important at the beginning */
+/**
+ * @param first the headers that must become attributes, the most important at the beginning; others may not
+ * fit
+ */
 export function awsMessage(
   headers: readonly Header[],
   first: readonly string[],
@@ -82,8 +84,8 @@ export const sentParts = ({ attributes }: AwsMessage, fifo: FifoIds | undefined)
 const fifoId = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * The order is that of the message's queue or flow-control key, or else of its account. All attempts have the same second id,
- * so that a repeated attempt makes no second message.
+ * Messages of one queue or flow-control key, or else of one account, are in order. All attempts of a message
+ * have the same deduplication id, so that a repeated attempt is not a second message.
  */
 export function fifoIdsOf(message: {
   readonly messageId: string;

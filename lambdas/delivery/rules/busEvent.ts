@@ -9,13 +9,13 @@ export interface BusEvent {
   readonly detail: string;
 }
 
-/** The headers that choose the source and the type of the event. The detail has them, too. */
+/** These headers choose the source and the type of the event. The detail has them, too. */
 const sourceHeader = 'source';
 const detailTypeHeader = 'detail-type';
 
 /**
- * The member `body` of the detail: a JSON object or list byte for byte, so that no number loses digits; other text as a string;
- * bytes that are not UTF-8 in base64.
+ * The field `body` of the detail. A JSON object or list is copied byte for byte, so that no number loses
+ * digits. Other text becomes a string, and bytes that are not UTF-8 become base64.
  */
 function bodyMembers(body: Uint8Array): readonly string[] {
   if (body.length === 0) return [];

@@ -7,7 +7,8 @@ export { isPull };
 /**
  * How long an attempt stays open after a 202, in milliseconds.
  *
- * @returns undefined if a 202 is an ordinary answer. An endpoint completes its deliveries of steps by its submissions.
+ * @returns undefined if a 202 is an ordinary answer. An endpoint completes the deliveries of steps by
+ * submitting the next ones.
  */
 export const deferralOf = ({ deferredMs, workflow, url }: Message): number | undefined =>
   workflow?.role === 'list' || workflow?.role === 'callResult' || isPull(url) ? undefined : deferredMs;

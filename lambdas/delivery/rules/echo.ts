@@ -4,8 +4,8 @@ import type { Message } from '../../message/message.ts';
 import { requestRecord } from '../../message/records.ts';
 
 /**
- * Answers a request to the echo with the request itself as JSON: 200, or the status in the path `/status/503`, from 200 to 599.
- * Redacted parts stay hidden, because the log keeps the answer.
+ * Answers a request to the echo with the request itself as JSON. The status is 200, or that in the path
+ * `/status/503`, from 200 to 599. Redacted parts are hidden, because the log stores the answer.
  */
 export function echoed(
   { url, redaction }: Pick<Message, 'url' | 'redaction'>,

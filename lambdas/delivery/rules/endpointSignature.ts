@@ -6,11 +6,10 @@ import type { Header } from '../../shared/headers.ts';
 interface Signed {
   readonly accountId: string;
   readonly body: Uint8Array;
-  /** Unix milliseconds. */
   readonly signedAt: number;
 }
 
-/** Makes the header of an endpoint's own signature: a value for each valid secret, newest first. */
+/** Makes the signature header of an endpoint: one value for each valid secret, newest first. */
 export function endpointSignatureHeader(
   signature: EndpointSignature,
   master: MasterSecret,

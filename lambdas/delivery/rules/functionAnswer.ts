@@ -1,4 +1,4 @@
-/** Converts a Lambda function's result to the HTTP answer that its function URL would give. */
+/** Converts a Lambda function's result to the HTTP answer that a function URL would give. */
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { headerBytes, type Header } from '../../shared/headers.ts';
@@ -16,7 +16,7 @@ type Answered = Pick<z.infer<typeof answerShape>, 'headers' | 'cookies'>;
 
 const hasStatus = z.object({ statusCode: z.unknown() });
 
-/** The error that a runtime makes if a function throws, or Lambda if it dies. */
+/** The error of a function that threw (made by its runtime), or that died (made by Lambda). */
 const errorShape = z.object({
   errorMessage: z.optional(z.string()),
   errorType: z.optional(z.string()),
@@ -34,7 +34,7 @@ function parseOrUndefined(text: string): unknown {
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** Values that are neither text nor numbers are left out. */
+/** Values other than text and numbers are left out. */
 function headersOf({ headers, cookies }: Answered): readonly Header[] {
   const given = Object.entries(headers ?? {}).flatMap(([name, value]): Header[] => {
     const read = plainValue.safeParse(value);
@@ -49,7 +49,7 @@ function bodyOf({ body, isBase64Encoded }: z.infer<typeof answerShape>): Uint8Ar
   return Buffer.from(text, isBase64Encoded === true ? 'base64' : 'utf8');
 }
 
-/** Separates the status and headers (as JSON) from the body of a function that streams its answer. */
+/** In a streamed answer, these bytes are between the status with the headers (as JSON) and the body. */
 const delimiter = Buffer.alloc(8);
 
 function streamedAnswer(payload: Uint8Array): DestinationResponse | undefined {

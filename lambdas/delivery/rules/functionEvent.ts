@@ -15,17 +15,16 @@ export interface FunctionRequest {
   readonly callerIp: string;
 }
 
-/** `09/Apr/2015:12:34:56 +0000`. @param time Unix milliseconds */
+/** `09/Apr/2015:12:34:56 +0000`. */
 function requestTime(time: number): string {
   const [, day = '', month = '', year = '', clock = ''] = new Date(time).toUTCString().split(' ');
   return `${day}/${month}/${year}:${clock} +0000`;
 }
 
-/** @param now Unix milliseconds */
 export function functionEvent(request: FunctionRequest, now: number): LambdaFunctionURLEvent {
   const { arn, messageId, method, body, callerIp } = request;
   const { region, accountId } = readArn(arn);
-  // Adapters build the request's URL from this host.
+  // Adapters of web frameworks build the request's URL from this host.
   const host = `lambda.${region}.amazonaws.com`;
   const { cookie, ...headers } = Object.fromEntries(
     headersByName([...request.headers, ['host', host], ['content-length', String(body.length)]]),

@@ -1,6 +1,9 @@
 import { headerText, type Header } from '../../shared/headers.ts';
 
-/** Joins the values of a name as text by commas, as Lambda does, and those of `cookie` by semicolons. */
+/**
+ * Joins the values of headers with the same name with commas, as Lambda does; those of `cookie` with
+ * semicolons.
+ */
 export function headersByName(headers: readonly Header[]): ReadonlyMap<string, string> {
   const joined = new Map<string, string>();
   for (const [name, bytes] of headers) {

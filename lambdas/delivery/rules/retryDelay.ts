@@ -3,7 +3,7 @@ import { longestRetryDelayMs } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { retryAfterOf } from '../../destination/retryAfter.ts';
 
-/** The shortest delay that an answer may ask for, because a wrong hint must not use up all retries at once. */
+/** The shortest delay that an answer can ask for. A wrong value must not use up all retries at once. */
 const shortestHintedDelayMs = secondMs;
 
 const clamp = (delayMs: number, leastMs = 0): number =>
@@ -28,10 +28,8 @@ export async function backoffMs(retried: number, expression: string | undefined)
 }
 
 /**
- * The milliseconds to wait before a retry: until the time that the answer asks for (`retryAfterOf`), between a second and a
- * day, or otherwise by the message's settings.
- *
- * @param now Unix milliseconds
+ * The delay before a retry, in milliseconds: as long as the answer asks for (`retryAfterOf`), between a
+ * second and a day; or else by the message's settings.
  */
 export async function retryDelayMs(
   retried: number,

@@ -1,10 +1,13 @@
-/** Shortens a text that will be parsed: JSON stays JSON, characters stay whole, and a mark shows each cut. */
+/**
+ * Shortens a text that will be parsed. JSON remains valid, characters remain whole, and a mark shows each
+ * cut.
+ */
 import { beginningOf } from '../../shared/bytes.ts';
 
-/** Deeper JSON is cut as plain text, because `JSON.stringify` is recursive. */
+/** JSON with more levels is cut as plain text, because `JSON.stringify` is recursive. */
 const deepest = 100;
 
-/** Shorter texts within JSON are not cut, because the mark would not fit. Bytes. */
+/** Texts in JSON are cut only if they are longer than this (bytes): otherwise the mark would not fit. */
 const shortestCut = 128;
 
 const markOf = (bytes: number, isBeginning: boolean): string =>
@@ -18,19 +21,22 @@ function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
   return `${Buffer.from(beginningOf(bytes, left)).toString('utf8')}${mark}`;
 }
 
-/** The arrays and objects around a place in JSON, the innermost first. */
+/** The arrays and objects that contain a place in JSON, the innermost first. */
 type Around = { readonly closer: '}' | ']'; readonly outer: Around } | undefined;
 
 interface Outline {
-  /** The brackets that are open at the end of the text. */
+  /** The arrays and objects that are open at the end of the text. */
   readonly around: Around;
   readonly endsInString: boolean;
-  /** The end of the complete part (before the last comma, or after the last opening bracket), and the brackets open there. */
+  /**
+   * The end of the last complete part (before the last comma, or after the last opening bracket), and what is
+   * open there.
+   */
   readonly complete: { readonly end: number; readonly around: Around };
   readonly depth: number;
 }
 
-/** Finds the strings, arrays and objects of a text, without checking that it is JSON. */
+/** Finds the strings, arrays and objects of a text. Does not check that it is JSON. */
 function outlineOf(text: string): Outline {
   let around: Around;
   let depth = 0;
@@ -83,14 +89,14 @@ function parsed(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** A name, a number or a word such as `true`, whose end may be missing. */
+/** An incomplete name, number, or word such as `true`. */
 const partOfField = /^,?\s*(?:"|[-+.\w]{0,30}$)/;
 
 /** Parses the beginning of JSON: closes a string at the end, or omits an incomplete field. */
 function parsedBeginning(text: string, outline: Outline): { readonly value: unknown } | undefined {
   const { around, endsInString, complete } = outline;
   if (around === undefined) return undefined;
-  // The end may be part of an escape such as `\u00e9`.
+  // The text may end within an escape such as `\u00e9`.
   const last = endsInString
     ? `${text.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')}${endMissing}"`
     : text;
@@ -113,8 +119,8 @@ function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
 }
 
 /**
- * Shortens a body. A JSON object or array stays parsable, because only its long texts are cut, even if its end is missing.
- * Other bodies are cut to their beginning. A cut text ends with the length of the whole.
+ * Shortens a body. A JSON object or array can still be parsed, even if its end is missing: only its long
+ * texts are cut. Other bodies are cut to their beginning. A cut text ends with the length of the whole.
  *
  * @param mostBytes at least 256
  * @param isBeginning whether the body is known to be the beginning of a longer one
@@ -122,7 +128,7 @@ function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
  */
 export function shortened(body: Uint8Array, mostBytes: number, isBeginning = false): Uint8Array {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  // Leaves out a character whose end is missing.
+  // Leaves out a character that is incomplete.
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
   if (/^\s*[{[]/.test(text)) {
     const outline = outlineOf(text);

@@ -4,20 +4,22 @@ import jws from 'jws';
 import type { SigningKeys } from '../../account/credentials.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 
-/** How long a JWT is valid after signing. A receiver's clock may be this much ahead. */
+/** How long a JWT is valid after it is signed. A receiver's clock may be ahead by as much. */
 const validSeconds = 300;
 
-/** How long a JWT is valid before signing, because many libraries tolerate no clock that is behind. */
+/**
+ * A JWT is also valid this long before it is signed: many libraries do not tolerate a receiver's clock that
+ * is behind.
+ */
 const validBeforeSeconds = 60;
 
 export interface Signed {
   readonly messageId: string;
-  /** The receiver knows it without `user:password`, and compares it with the claim `sub`. */
+  /** Without `user:password`: the receiver compares it with the claim `sub`. */
   readonly url: string;
   readonly body: Uint8Array;
-  /** The header prefixes of the dialects to sign in. Each has a separate JWT, with the prefix as issuer. */
+  /** A JWT is made for each of these header prefixes, with the prefix as issuer. */
   readonly dialects: readonly string[];
-  /** Unix milliseconds. */
   readonly signedAt: number;
 }
 

@@ -5,12 +5,12 @@ export interface ArnKind {
   readonly service: string;
   readonly one: string;
   readonly many: string;
-  /** The end of an ARN, after the account, in a refusal. */
+  /** How refusals show the end of an ARN, after the account. */
   readonly form: string;
-  /** The end of a pattern of ARNs, in which `*` is any characters: the source of a regular expression. */
+  /** A regular expression for the end of a pattern of ARNs, in which `*` matches any characters. */
   readonly patterns: string;
-  /** The right that deliveries need. */
+  /** The permission that deliveries need. */
   readonly action: string;
-  /** Whether the deployment has such resources itself, which must get no messages. */
+  /** Whether the deployment itself has such resources, to which nothing may be delivered. */
   readonly isOwn: boolean;
 }

@@ -1,6 +1,6 @@
 import type { ArnKind } from './arnKind.ts';
 
-/** The end of an ARN, as a regular expression. An alias has at most 128 characters. */
+/** A regular expression for the end of an ARN. An alias has at most 128 characters. */
 export const resource = 'function:[\\w-]{1,64}(:(\\$LATEST|[\\w-]{1,128}))?';
 
 export const kind: ArnKind = {

@@ -1,6 +1,6 @@
 import type { ArnKind } from './arnKind.ts';
 
-/** The end of an ARN, as a regular expression. */
+/** A regular expression for the end of an ARN. */
 export const resource = '([\\w-]{1,251}\\.fifo|[\\w-]{1,256})';
 
 export const kind: ArnKind = {

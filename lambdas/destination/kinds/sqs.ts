@@ -1,6 +1,6 @@
 import type { ArnKind } from './arnKind.ts';
 
-/** The end of an ARN, as a regular expression. */
+/** A regular expression for the end of an ARN. */
 export const resource = '([\\w-]{1,75}\\.fifo|[\\w-]{1,80})';
 
 export const kind: ArnKind = {

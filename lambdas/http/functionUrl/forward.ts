@@ -1,4 +1,4 @@
-/** Passes on requests that the function behind its URL does not answer. */
+/** Forwards requests that this function does not answer to the API. */
 import { request as overHttp, type IncomingMessage } from 'node:http';
 import { request as overHttps } from 'node:https';
 import { buffer } from 'node:stream/consumers';
@@ -24,7 +24,7 @@ export async function forward(
   const sent = headers.filter(([name]) => !isOwnHeader(name) && !isGatewayHeader(name));
   const outgoing = (protocol === 'http:' ? overHttp : overHttps)(`${protocol}//${host}`, {
     method,
-    // As it is: `URL` would resolve dots, also those of a destination.
+    // Not parsed by `URL`, which would resolve dots, even in a destination.
     path: `${pathname.replace(/\/$/, '')}${rawPath}${query === '' ? '' : `?${query}`}`,
     headers: [
       ...[...sent, [senderHeader, await sealed(callerIp)] as const].flat(),

@@ -1,4 +1,7 @@
-/** The publish URL. No API Gateway is in front of it, so this file also makes the gateway's refusals and access log. */
+/**
+ * The publish URL. There is no API Gateway in front of it, so this file makes the gateway's refusals and
+ * access log.
+ */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../../shared/clock.ts';
 import { largestHeaders, receivedHeader, valuesOf, type Header } from '../../shared/headers.ts';
@@ -24,8 +27,8 @@ const readQueryString = (raw: string): readonly Header[] =>
     });
 
 /**
- * Lambda joins repeated headers by commas; this cannot be undone, because values may have commas. Cookies are in a separate
- * list, and may also be among the headers.
+ * Lambda joins repeated headers with commas. They cannot be separated, because values may contain commas.
+ * Cookies are in a separate list, and may also be among the headers.
  */
 function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
   const pairs = Object.entries(headers).map(receivedHeader);
@@ -33,7 +36,7 @@ function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Hea
   return [...pairs.filter(([name]) => name !== 'cookie'), receivedHeader(['cookie', cookies.join('; ')])];
 }
 
-/** Payload format 2.0. */
+/** Reads an event of payload format 2.0. */
 export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest {
   const { rawPath, rawQueryString, requestContext, isBase64Encoded, body = '' } = event;
   return {
@@ -55,8 +58,8 @@ function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: str
 }
 
 /**
- * Whether a body may differ from the bytes sent: Lambda replaces bytes of a text that are not UTF-8. Then the length differs
- * from `Content-Length`, or the body has the replacement character.
+ * Whether a body may differ from the bytes sent. Lambda replaces bytes of a text that are not UTF-8. Then the
+ * length differs from `Content-Length`, or the body has the replacement character.
  */
 function isDoubtful(
   { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
@@ -67,7 +70,7 @@ function isDoubtful(
   return length === undefined ? body.includes('\uFFFD') : Number(length) !== Buffer.byteLength(body);
 }
 
-/** Returns why a request is refused before routing, if it is. */
+/** Returns the refusal of a request that is refused before routing. */
 function refusalOf(event: LambdaFunctionURLEvent, request: ApiRequest): HttpError | undefined {
   const { method, rawPath } = request;
   if (headBytes(request, event.rawQueryString) > largestHeaders) {
@@ -77,7 +80,7 @@ function refusalOf(event: LambdaFunctionURLEvent, request: ApiRequest): HttpErro
       `The request line and headers together exceed ${largestHeaders} bytes.`,
     );
   }
-  // A path that was decoded on the way, or never encoded, would name the wrong destination.
+  // If the path was decoded on the way, or never encoded, it would name the wrong destination.
   if (!/^[\x21-\x7e]*$/.test(rawPath) || /[?#]/.test(rawPath)) {
     return badRequest(
       'request_malformed',
@@ -95,7 +98,7 @@ function refusalOf(event: LambdaFunctionURLEvent, request: ApiRequest): HttpErro
   return undefined;
 }
 
-/** The time to answer that there is no answer. */
+/** Time to answer that the API does not answer. */
 const marginMs = 500;
 
 async function answerOfApi(
@@ -105,7 +108,7 @@ async function answerOfApi(
 ): Promise<Result> {
   try {
     const { forward } = await import('./forward.ts');
-    // A plus may have become a space.
+    // Lambda may have turned a plus into a space.
     const query = rawQueryString.replaceAll(' ', '+');
     return await forward(
       request,
@@ -119,7 +122,7 @@ async function answerOfApi(
   }
 }
 
-/** Writes API Gateway's access log line, which has no destinations and tokens. */
+/** Writes the same access log line as API Gateway, without destinations and tokens. */
 function logRequest(
   { id, method, rawPath, callerIp }: ApiRequest,
   { statusCode, body, isBase64Encoded = false }: Result,

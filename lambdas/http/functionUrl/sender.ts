@@ -1,13 +1,13 @@
-/** The sealed address of the sender of a forwarded request. */
+/** The address of the sender of a forwarded request, sealed. */
 import { isPassword, macOf, secretsOf } from '../../account/credentials.ts';
 import { masterSecret } from '../../account/secrets.ts';
 import { isRecent, minuteMs, now } from '../../shared/clock.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
 
-/** It is not forwarded to destinations. */
+/** Not forwarded to destinations. */
 export const senderHeader = 'x-forwarded-sender';
 
-/** A request takes seconds, and clocks differ by less than a minute. */
+/** How long a forwarded request may take. Clocks differ by less than a minute. */
 const longestWayMs = 2 * minuteMs;
 
 const sealOf = (secret: string, text: string): string => macOf(secret, 'sender', '', text);
@@ -17,7 +17,7 @@ export async function sealed(callerIp: string): Promise<string> {
   return `${text} ${sealOf((await masterSecret()).current, text)}`;
 }
 
-/** Returns undefined if this deployment did not forward the request just now. */
+/** @returns undefined if this deployment did not forward the request just now */
 export async function senderIn(headers: readonly Header[]): Promise<string | undefined> {
   const [sender] = valuesOf(headers, senderHeader);
   if (sender === undefined) return undefined;

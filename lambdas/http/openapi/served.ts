@@ -12,7 +12,7 @@ interface Made {
   readonly etag: string;
 }
 
-/** A text that is in no description. */
+/** A text that no description contains. */
 const placeholder = '/the-base-path';
 
 function make(describe: (basePath: string) => object): Made {

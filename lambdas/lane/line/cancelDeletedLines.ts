@@ -11,10 +11,10 @@ import { onLine } from './linePages.ts';
 import { lanes } from '../slots/processLanes.ts';
 
 /**
- * Cancels the messages of a deleted queue's lines, and logs each.
+ * Cancels the messages in a deleted queue's lines, and logs each.
  *
- * @param until when to stop, Unix milliseconds
- * @returns false if messages are left; the lane notes which
+ * @param until when to stop
+ * @returns false if messages are left; the lane records which
  */
 export async function cancelDeletedLines(lane: Lane, until: number): Promise<boolean> {
   const cancel = async ({ messageId }: Entry): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * If a bug prevents that a slot ends with its message, the queue would block. So queues with waiting messages are checked every
- * few days.
+ * Frees the slots of messages that have ended. A slot is freed with its message, but a bug could prevent it,
+ * and the queue would block. So queues with waiting messages are checked every few days.
  */
 import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';

@@ -17,7 +17,7 @@ const ringPagesAtOnce = 10;
 
 /**
  * @param from where to continue; undefined for the beginning
- * @param until when to stop after the current page, Unix milliseconds
+ * @param until when to stop after the current page
  * @param onEntry extends a message
  * @returns where to continue if the time ran out
  */
@@ -46,18 +46,17 @@ async function extendFairLine(
   });
 }
 
-/** Where to continue in a lane's lines. */
 interface ExtendedTo {
-  /** A page of the lane's own line; 0 for all. */
+  /** The next page of the lane's own line; 0 if all are done. */
   readonly keepsFrom: number;
-  /** A place in the fair line; undefined for its beginning. */
+  /** The next place in the fair line; undefined for its beginning. */
   readonly keepsFairFrom?: string | undefined;
 }
 
 /**
  * Extends the lifetimes of messages that wait in a lane, and of their pages.
  *
- * @param until when to stop after the current page, Unix milliseconds
+ * @param until when to stop after the current page
  * @returns where to continue if the time ran out
  */
 export async function extendLine(

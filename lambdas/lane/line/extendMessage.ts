@@ -6,21 +6,24 @@ import type { MessageHistory } from '../../message/history.ts';
 import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
 
-/** How much of its lifetime a message may lose by waiting. The rest must cover its retries and dead letter. */
+/**
+ * A message's lifetime is extended once waiting has used up this much of it. The rest must cover its retries
+ * and dead letter.
+ */
 const missingMs = dayMs;
 const addedLifetimeMs = 30 * dayMs;
 
 /**
  * Leaves time for a waiting message's retries, dead letter and log entries.
  *
- * @param startsAt the latest possible start before the next extension, Unix milliseconds
+ * @param startsAt the latest possible start before the next extension
  */
 export async function extendMessage(
   { message, body }: MessageHistory,
   account: Account,
   startsAt: number,
 ): Promise<void> {
-  // Calculated from now. Calculated from the row, the lifetime would grow with each call.
+  // Calculated from now, not from the stored expiry, which would grow with each call.
   const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, limitsOf(account));
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);

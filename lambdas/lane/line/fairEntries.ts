@@ -13,11 +13,11 @@ const tenantsAtOnce = 20;
 const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
-/** A place in a fair line. Everything before it is done. */
+/** A place in a fair line. Everything before it has been handled. */
 interface Place {
   readonly name: string;
   readonly priority: Priority;
-  /** -1 for the tenant's row. */
+  /** The number of a page; -1 for the tenant's row. */
   readonly page: number;
 }
 
@@ -54,7 +54,6 @@ function* partsOf(tenants: readonly FoundTenant[]): Generator<Part> {
   for (const tenant of tenants) yield* pagesOf(tenant, beginOf(tenant.name));
 }
 
-/** Yields the parts of a fair line after a place, by tenant name. */
 async function* allParts(key: LaneKey, fair: FairLine, from: Place | undefined): AsyncGenerator<Part> {
   let some: FoundTenant[] = [];
   for await (const tenant of tenantsOf(key, fair, from?.name)) {
@@ -78,7 +77,7 @@ interface Doing {
 
 /**
  * @param from where to continue; undefined for the beginning
- * @param until when to stop, Unix milliseconds; at least one part is done
+ * @param until when to stop; at least one part is done
  * @returns where to continue if the time ran out
  */
 export async function onFairLine(

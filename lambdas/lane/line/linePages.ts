@@ -8,8 +8,8 @@ const pagesAtOnce = 10;
 const entriesAtOnce = 20;
 
 /**
- * @param pages the number of the first page, and of the one after the last
- * @param until when to stop after the current page, Unix milliseconds
+ * @param pages the first page's number, and the number after the last page's
+ * @param until when to stop after the current page
  * @returns the page to continue from if the time ran out
  */
 export async function onLine(

@@ -15,7 +15,7 @@ interface WaitingKey {
 }
 
 export interface Waiting {
-  /** When the oldest waiting message was published, Unix milliseconds. */
+  /** When the oldest waiting message was published. */
   readonly oldestAt: number | undefined;
   /** The fair keys with the most waiting messages, if any. */
   readonly fairKeys?: readonly WaitingKey[] | undefined;
@@ -46,11 +46,11 @@ async function waitingInFair(lane: Lane, fair: FairLine) {
   return { heads, fairKeys };
 }
 
-/** Whether finding the oldest message requires other rows than the lane's. */
+/** Whether other rows than the lane's must be read to find the oldest message. */
 export const isReadForOldest = ({ line, fair }: Lane): boolean =>
   fair !== undefined || (line.front.length === 0 && line.firstPage < line.nextPage);
 
-/** May read a page of the line, and the tenants of a fair line. */
+/** Finds what waits in a lane. May read a page of the line, and the tenants of a fair line. */
 export async function whatWaits(lane: Lane): Promise<Waiting> {
   const inLine = await oldestInLine(lane);
   const { heads, fairKeys } = lane.fair

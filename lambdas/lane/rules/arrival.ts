@@ -26,15 +26,17 @@ export type Grant = 'in' | 'waits' | 'early' | 'stale';
 export interface Arrival {
   readonly entry: string;
   readonly turn?: Turn | undefined;
-  /** The ticket of the grant that its job names, if any. */
+  /** The ticket of the grant in the attempt's job, if any. */
   readonly ticket?: string | undefined;
-  /** Whether the grant that its job names, by any lane, may not be written yet. */
+  /** Whether the attempt's job is so new that its grant may not be written yet. */
   readonly isYoung: boolean;
-  /** When its lease ends, Unix milliseconds; undefined if it ends with the message. */
+  /** When the lease will end; undefined if it ends with the message. */
   readonly until: number | undefined;
-  /** Whether it has waited in another lane's line. It does not wait again if there is capacity. */
+  /**
+   * Whether the attempt has waited in another lane's line. Then it goes before those that wait here, if there
+   * is capacity.
+   */
   readonly hasWaited: boolean;
-  /** Whether another job of the attempt may have started it. */
   readonly mayHaveStarted: boolean;
 }
 
@@ -43,7 +45,8 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant>
   const { entry, ticket, until } = arrival;
   const lease = lane.leases.get(entry);
   if (lease?.ticket === ticket && lease !== undefined) return claim(lane, arrival, lease, now);
-  // A message keeps one slot of its queue. In other lanes, an attempt may get another slot while the row is read.
+  // A message keeps its slot of a queue. In other lanes, another attempt may have taken the slot in the
+  // meantime.
   if (lane.kind === 'queue' && lease !== undefined && isLasting(lease, now)) return { lane, result: 'stale' };
   if (arrival.isYoung && (ticket !== undefined || lease !== undefined)) return { lane, result: 'early' };
   if (lease !== undefined) return { lane, result: 'stale' };
@@ -60,15 +63,19 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant>
 export const startOf = ({ rate }: Lane, now: number): Pick<Lease, 'startAt'> =>
   rate === undefined ? {} : { startAt: now };
 
-/** How long a late job waits for the next free start, so that later grants do not always overtake it. */
+/**
+ * The longest wait of a late job for its next free start. Without a wait, grants that come later would always
+ * go first.
+ */
 export const longestStartWaitMs = 5_000;
 
 /**
- * Lets an attempt with a lease continue: the lane granted it, or its job is redelivered. If the job is late, its start is
- * counted again, up to {@link longestStartWaitMs} from now, at `startAt` of its lease.
+ * Lets an attempt with a lease continue: the lane granted the lease, or the job is redelivered. If the job is
+ * late, its start is counted again, at most {@link longestStartWaitMs} from now.
  *
- * @param isBack whether it has waited for another lane: its start is always counted again then, see {@link keepWaiting}
- * @param countedAt when its start was counted before, if it is back
+ * @param isBack whether the attempt waited for another lane; then its start is always counted again, see
+ * {@link keepWaiting}
+ * @param countedAt when its start was counted before, if `isBack`
  */
 function claim(
   found: Lane,
@@ -84,18 +91,18 @@ function claim(
   const isInTime = startAt !== undefined && now - startAt <= startToleranceMs;
   const isCounted = found.rate === undefined || (isInTime && !isBack);
   if (isLongEnough && isCounted) return { lane: found, result: 'in' };
-  // The job's first delivery may have counted this start and be about to make it.
+  // Another delivery of this job has counted the start, and may be about to make it.
   const isOfAnother = isBack && startAt !== countedAt;
   const lane = isCounted || mayHaveStarted || isOfAnother ? found : uncountStart(found, startAt);
   const longer = { ...lease, until: isLongEnough ? lease.until : until };
   if (isCounted) return { lane: withLease(lane, entry, longer), result: 'in' };
   const free = nextFreeStart(lane, now);
-  // Waiting here would block the attempt's slot of the next lane.
+  // Waiting here would block the slot that the attempt has in the next lane.
   if (free - now > (isBack ? 0 : longestStartWaitMs)) {
     const without = withLease(lane, entry, undefined);
     return { lane: joinAgain(without, entry), result: 'waits' };
   }
-  // Each start has a different time, to distinguish it from the one before.
+  // Each start has a different time, so that it can be distinguished from the one before.
   const at = startAt === free ? free + 1 : free;
   const lasting = longer.until === undefined ? undefined : longer.until + at - now;
   return {
@@ -104,7 +111,7 @@ function claim(
   };
 }
 
-/** Undefined if the message waits in the lane's own line. */
+/** The place in the fair line; undefined if the message waits in the lane's own line. */
 export function placeOf({ fairKey = unnamed, priority = 'normal' }: Turn = {}): TenantPlace | undefined {
   return fairKey === unnamed && priority === 'normal' ? undefined : { name: fairKey, priority };
 }
@@ -117,7 +124,7 @@ export function joinLine(lane: Lane, entry: string, turn?: Turn): Lane {
     : { ...lane, fair: askToJoin(lane.fair, place, entry) };
 }
 
-/** An attempt that lost its slot without a fault is next. */
+/** Puts an attempt first in the line, because it lost its slot without a fault. */
 export const joinAgain = (lane: Lane, entry: string): Lane =>
   lane.fair === undefined
     ? { ...lane, line: rejoin(lane.line, entry) }
@@ -126,25 +133,22 @@ export const joinAgain = (lane: Lane, entry: string): Lane =>
 /**
  * Keeps an attempt's slot while it waits for another lane. Its start is counted when it continues.
  *
- * @param until when its lease ends, Unix milliseconds
- * @param countedAt when its start was counted; undefined to keep that start, because another job may have made it
+ * @param until when its lease ends
+ * @param countedAt the counted start to remove; undefined to keep it, because another job may have made it
  */
 export function keepWaiting(lane: Lane, holder: string, until: number, countedAt: number | undefined): Lane {
   const lease = lane.leases.get(holder);
-  // The other lane had capacity immediately, so the attempt has continued.
+  // The other lane had capacity at once, so the attempt has already continued.
   const hasGoneOn = countedAt !== undefined && lease?.startAt !== undefined && lease.startAt !== countedAt;
   if (hasGoneOn) return lane;
   if (lease === undefined) return uncountStart(lane, countedAt);
   const kept = withLease(lane, holder, { ...lease, until, startAt: undefined });
-  // A lease without a start was handled before. The starts counted now belong to other attempts.
+  // This change was made before if the lease has no start. The start counted at that time belongs to another
+  // attempt.
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
-/**
- * Extends the lease of an attempt, if it has one that ends earlier.
- *
- * @param until Unix milliseconds
- */
+/** Extends an attempt's lease, if it has one that ends earlier. */
 export function keepUntil(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
   if (lease?.until === undefined || lease.until >= until) return lane;
@@ -152,7 +156,7 @@ export function keepUntil(lane: Lane, holder: string, until: number): Lane {
 }
 
 /**
- * Continues an attempt that has waited for another lane: now, or as a new arrival if its lease has ended.
+ * Lets an attempt that has waited for another lane continue. If its lease has ended, it arrives as a new one.
  *
  * @param countedAt see {@link keepWaiting}
  */

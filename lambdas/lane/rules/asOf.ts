@@ -1,6 +1,6 @@
 /**
- * A lane whose clock has stepped back. A moment that seems to be in the future counts as now: a lane waits for its periods and
- * leases, not for as long as the clock was wrong.
+ * Corrects a lane after the clock has stepped back. Times in the future count as now. Otherwise the lane
+ * would wait for as long as the clock was wrong.
  */
 import { circuitAsOf } from '../../circuit/circuit.ts';
 import { isAhead } from '../../shared/clock.ts';
@@ -16,7 +16,7 @@ export function asOf(lane: Lane, now: number): Lane {
     lease: [...lane.leases].some(isLong),
     circuit: circuit !== undefined && isAhead(circuit.openedAt ?? circuit.failedAt, now),
     deletion: isAhead(deletedAt, now),
-    // An account's limits have a version instead.
+    // Only keys: an account's limits have a version instead of a time.
     limits: lane.kind === 'key' && isAhead(limitsMadeAt, now),
   };
   if (!Object.values(isAny).includes(true)) return lane;
@@ -28,7 +28,7 @@ export function asOf(lane: Lane, now: number): Lane {
     }),
     leases: new Map([...lane.leases].map((one) => (isLong(one) ? [one[0], { ...one[1], until }] : one))),
     ...(circuit && isAny.circuit && { circuit: circuitAsOf(circuit, now) }),
-    // Messages published since are not among those of the deletion.
+    // Messages that were published after the deletion do not belong to the deleted queue.
     ...(isAny.deletion && { deletedAt: undefined }),
     ...(isAny.limits && { limitsMadeAt: 0 }),
   };

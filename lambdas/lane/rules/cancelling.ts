@@ -8,21 +8,21 @@ import { askToLeave } from './fairLine.ts';
 /**
  * Removes a cancelled message from the line, or ends its slot.
  *
- * @param until when a possible attempt in flight must have ended, Unix milliseconds
+ * @param until the time by which an attempt in flight must have ended; undefined if none can be in flight
  */
 export function withdraw(lane: Lane, entry: string, until: number | undefined, turn?: Turn): Lane {
   if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry, turn);
   return until === undefined ? withLease(lane, entry, undefined) : endLease(lane, entry, until);
 }
 
-/** @param until when a possible attempt in flight must have ended, Unix milliseconds */
+/** @param until the time by which an attempt in flight must have ended */
 export function endLease(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || (lease.until !== undefined && lease.until <= until)) return lane;
   return withLease(lane, holder, { ...lease, until, callbacks: [] });
 }
 
-/** Removes a cancelled message from the line. A slot is freed when its attempt ends. */
+/** Removes a cancelled message from the line. If it has a slot, its attempt frees it. */
 export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
   if (lane.leases.has(entry)) return lane;
   const { front, back, firstPage, nextPage } = lane.line;
@@ -43,8 +43,7 @@ export function withdrawWaiting(lane: Lane, entry: string, turn?: Turn): Lane {
 /**
  * Deletes a queue: it no longer holds messages back, and its waiting messages are to be cancelled.
  *
- * @param now Unix milliseconds
- * @param longestDelayMs the row is kept this long, so that delayed messages are cancelled when they are due
+ * @param longestDelayMs how long the row is kept, so that delayed messages are cancelled when they are due
  */
 export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
   const { fair } = lane;
@@ -66,7 +65,7 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
         : [...lane.deletedFairLines, { fair: { ...fair, first: [], asked: [] } }],
     leases: new Map(),
     cancelled: 0,
-    // The scheduled pump may be late, so the cancellation gets another one.
+    // A pump may be scheduled too late, so that the cancellation schedules another one.
     pumpAt: 0,
     isPaused: false,
     isDeleted: true,
@@ -78,22 +77,26 @@ export function deleted(lane: Lane, now: number, longestDelayMs: number): Lane {
 
 interface Arriving {
   readonly createdAt: number;
-  /** When it could first join the line, Unix milliseconds. */
+  /** When the message could first join the line. */
   readonly notBefore: number;
   readonly isAgain: boolean;
 }
 
 /**
- * Whether an arriving message's queue was deleted during its delay. The message is cancelled then, unless it was published
- * within seconds of the deletion: clocks differ, and the request that deletes the queue finds these.
+ * Whether an arriving message's queue was deleted during its delay, so that the message must be cancelled. A
+ * message published within seconds of the deletion is not: clocks differ, and the request that deletes the
+ * queue cancels it.
  */
 export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAgain }: Arriving): boolean {
   if (deletedAt === undefined || createdAt >= deletedAt - clockMarginMs) return false;
-  // The message of a redelivered job may have started before the deletion.
+  // If the job is redelivered, the message may have started before the deletion.
   return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
 
-/** Whether a queue's deletion ended a grant. Its message was no longer in the line, so only this job still has it. */
+/**
+ * Whether a grant ended because its queue was deleted. Only this job still has the message, which had left
+ * the line.
+ */
 export const isGrantOfDeleted = (
   { deletedAt, leases }: Lane,
   entry: string,
@@ -101,7 +104,7 @@ export const isGrantOfDeleted = (
 ): boolean =>
   deletedAt !== undefined && admittedTo !== undefined && admittedTo.sentAt <= deletedAt && !leases.has(entry);
 
-/** Notes the page up to which a deleted line's messages are cancelled. */
+/** Records the page up to which a deleted line's messages are cancelled. */
 export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane {
   // Page numbers repeat if a queue was removed and created again.
   const isIt = ({ nextPage, entries }: DeletedLine): boolean =>
@@ -115,7 +118,7 @@ export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane
   return { ...lane, deletedLines };
 }
 
-/** @param from undefined if all are cancelled */
+/** @param from where to continue; undefined if all messages are cancelled */
 export const fairLineCancelled = (lane: Lane, { fair }: DeletedFairLine, from: string | undefined): Lane => ({
   ...lane,
   deletedFairLines: lane.deletedFairLines.flatMap((one): DeletedFairLine[] => {

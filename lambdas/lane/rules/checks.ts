@@ -1,12 +1,11 @@
-/** When a pump must check a lane, because no change would start its waiting attempts. */
+/** When a pump must check a lane because no other change would start its waiting attempts. */
 import { isOpen } from '../../circuit/circuit.ts';
 import { type Lane, freeSlots, hasCapacity, hasDeletedLines, isLineEmpty, mostLeases } from '../lane.ts';
 import { freeStarts, nextFreeStart } from './rate.ts';
 
-/** From a queue's deletion to the cancellation of its messages. */
 const deletionPauseMs = 100;
 
-/** The pause between two cancelling pumps. Their function times out after 60 s. */
+/** The delay from one pump that cancels messages to the next: their function times out after 60 s. */
 const cancellationMs = 70_000;
 
 /**
@@ -28,7 +27,7 @@ export function nextCheckAt(lane: Lane, now: number): number | undefined {
 function nextCheckOfLine(lane: Lane, now: number): number | undefined {
   if (isLineEmpty(lane)) return undefined;
   if (lane.isPaused) return lane.hold?.until;
-  // One write may not grant all free slots.
+  // One write grants a limited number of slots, so some may still be free.
   if (hasCapacity(lane, now)) return now;
   const { circuit } = lane;
   if (circuit !== undefined && isOpen(circuit) && circuit.openUntil > now) return circuit.openUntil;

@@ -11,7 +11,7 @@ export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circui
 export interface CircuitArrival extends Arrival {
   readonly rules: CircuitRules;
   readonly dueAt: number;
-  /** Whether a hold has just released it. */
+  /** Whether a hold has just released the attempt. */
   readonly isReleased?: boolean | undefined;
 }
 
@@ -36,7 +36,8 @@ export function enterCircuit(lane: Lane, arrival: CircuitArrival, now: number): 
       ? { lane: { ...entered.lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // The slot was granted before the circuit opened again or the hold began, or to a group of overdue attempts.
+  // The circuit opened again or a hold began after the slot was granted, or the slot was granted to a group
+  // of overdue attempts.
   const without = withLease(entered.lane, entry, undefined);
   return {
     lane: { ...joinAgain(without, entry), circuit: { ...circuit, isExpiring } },

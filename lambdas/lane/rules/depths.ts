@@ -1,8 +1,7 @@
-/** The most attempts that waited in a lane, by hour. */
+/** The depth of a lane: the most attempts that waited in it, by hour. */
 import { hourMs } from '../../shared/clock.ts';
 import { waitingIn, type Lane } from '../lane.ts';
 
-/** Includes the current hour. */
 export const depthHours = 24;
 
 type Depths = ReadonlyMap<number, number>;
@@ -12,8 +11,8 @@ const hourOf = (time: number): number => Math.floor(time / hourMs);
 const digits = 36;
 
 /**
- * Parses a row's depths: the last hour, its depth and the earlier ones, as in `a98h:5,,1f`. Short, because writes are billed by
- * the kilobyte.
+ * Parses a row's depths: the last hour, its depth and the earlier ones, such as `a98h:5,,1f`. The format is
+ * short because writes are billed by the kilobyte.
  */
 function parse(text = ''): Depths {
   const [last = '', depths] = text.split(':');
@@ -37,10 +36,7 @@ function format(depths: Depths): string | undefined {
   return `${last.toString(digits)}:${texts.join(',')}`;
 }
 
-/**
- * @param text from the row; undefined if nothing waited
- * @param time Unix milliseconds
- */
+/** @param text from the row; undefined if nothing waited */
 export function noteDepth(
   text: string | undefined,
   { before, after }: { readonly before: number; readonly after: number },
@@ -53,7 +49,7 @@ export function noteDepth(
     if (depth > 0) depths.set(at, Math.max(depth, depths.get(at) ?? 0));
   };
   const oldest = hour - depthHours + 1;
-  // If attempts wait, the last noted hour is that of the last write.
+  // Nothing has changed since the last write. So if attempts wait, they waited in each hour since.
   const lastWrite = Math.max(...depths.keys(), oldest);
   for (let at = depths.size === 0 ? hour : lastWrite; at <= hour; at += 1) note(at, before);
   note(hour, after);
@@ -68,7 +64,7 @@ export function withDepth(before: Lane, after: Lane, time: number): Lane {
 }
 
 export interface Depth {
-  /** The beginning of the hour, Unix milliseconds. */
+  /** The beginning of the hour. */
   readonly from: number;
   readonly depth: number;
 }

@@ -4,7 +4,7 @@ import { secondMs } from '../../shared/clock.ts';
 export interface Entry {
   readonly messageId: string;
   readonly attempt: number;
-  /** Its job's delivery queue, which limits the attempt's duration. */
+  /** The delivery queue of the attempt's job. It limits the attempt's duration. */
   readonly queue: 'short' | 'long';
 }
 
@@ -22,21 +22,27 @@ export function parseEntry(text: string): Entry {
   return { messageId: prefix + id, attempt: Number(attempt), queue: queue === 's' ? 'short' : 'long' };
 }
 
-/** How long a lease covers an attempt; see `shortTimeoutMs` and `longTimeoutMs` in `resources.ts`. */
+/**
+ * The duration of an attempt that its first lease covers, by delivery queue; see `shortTimeoutMs` and
+ * `longTimeoutMs` in `resources.ts`.
+ */
 const longestAttemptMs = { short: 30 * secondMs, long: 840 * secondMs } as const;
 
-/** From an attempt's deadline to its lease's end: the worker must end the exchange, and clocks differ. */
+/**
+ * The time from an attempt's deadline to its lease's end. The worker must end the exchange, and clocks
+ * differ.
+ */
 export const leaseMarginMs = 10 * secondMs;
 
-/** From a grant to its attempt, because the job goes through SQS. */
+/** The time from a grant to its attempt: the job goes through SQS. */
 const pickUpMs = 60 * secondMs;
 
 export const endOfGrant = ({ queue }: Entry, now: number): number =>
   now + pickUpMs + longestAttemptMs[queue] + leaseMarginMs;
 
-/** When a starting attempt's lease ends, Unix milliseconds. A longer attempt renews its leases (`slots/renewal.ts`). */
+/** When a starting attempt's lease ends. A longer attempt renews its leases (`slots/renewal.ts`). */
 export const endOfAttempt = (timeoutMs: number, now: number): number =>
   now + Math.min(timeoutMs, longestAttemptMs.long) + leaseMarginMs;
 
-/** Whether an attempt may take longer than its first leases. */
+/** Whether an attempt may take longer than its first lease covers. */
 export const outlastsLease = (timeoutMs: number): boolean => timeoutMs > longestAttemptMs.long;

@@ -7,15 +7,15 @@ import type { NextTurn, Unread } from './turns.ts';
 type GrantStep =
   | { readonly kind: 'none' }
   | Unread
-  /** The first entry needs no slot: its attempt has one, or is over. */
+  /** The first entry needs no slot: its attempt already has one, or is over. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
   | { readonly kind: 'granted'; readonly lane: Lane; readonly entry: string };
 
 /**
- * Grants a slot to the first in the line, if there is capacity.
+ * Grants a slot to the first entry in the line, if there is capacity.
  *
- * @param hasLeft whether an entry is over, although it is in the line a second time
- * @param nextOf finds the first; `turns` entries are granted in a row
+ * @param hasLeft whether an entry that was twice in the line is already over
+ * @param nextOf finds the first entry; `turns` is how many will be granted
  */
 export function grantNext(
   lane: Lane,

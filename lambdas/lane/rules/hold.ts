@@ -1,6 +1,7 @@
 /**
- * Holds: a person stops the deliveries to a host, of a label, of a URL group or of the whole account. The lane of the hold is paused
- * until then. Afterwards its attempts start a few at a time, as after a circuit is closed.
+ * A hold: a person stops the deliveries to a host, of a label, of a URL group or of the whole account. The
+ * hold's lane is paused until the hold ends. Then its attempts start a few at a time, as after a circuit
+ * closes.
  */
 import type { Account } from '../../account/account.ts';
 import { closedCircuit } from '../../circuit/circuit.ts';
@@ -9,7 +10,7 @@ import type { Message } from '../../message/message.ts';
 import { heldKinds, type HeldKind } from '../../wire/states.ts';
 import type { Hold, Lane } from '../lane.ts';
 
-/** The name of a lane, also in the account's row. */
+/** The name of a hold's lane, also used in the account's row. */
 export const holdName = (kind: HeldKind, which = ''): string => `${kind}:${which}`;
 
 export function heldIn(name: string): { readonly kind: HeldKind; readonly name: string | undefined } {
@@ -20,7 +21,10 @@ export function heldIn(name: string): { readonly kind: HeldKind; readonly name: 
 
 type Delivered = Pick<Message, 'url' | 'labels' | 'topicName'>;
 
-/** The names of the account's holds that concern a message, until all that waited for them has had time to start. */
+/**
+ * The names of the holds that concern a message. Ended holds are included until the attempts that waited for
+ * them have had time to start.
+ */
 export function holdsOf({ url, labels, topicName }: Delivered, { holds = [] }: Account, now: number) {
   if (holds.length === 0) return [];
   const names = new Set([

@@ -2,8 +2,8 @@ import { isLasting, type Lane, type Changed, withLease } from '../lane.ts';
 import { uncountStart } from './rate.ts';
 
 /**
- * Callbacks of some 35 bytes each, beside {@link mostLeases}. Only dozens of messages with dozens of callbacks each would have
- * more.
+ * A callback's id has about 35 bytes. The row also has up to {@link mostLeases} leases. Only dozens of
+ * messages with dozens of callbacks each would exceed this.
  */
 const mostCallbacks = 3_000;
 
@@ -11,12 +11,12 @@ const callbacksIn = ({ leases }: Lane): number =>
   [...leases.values()].reduce((sum, { callbacks = [] }) => sum + callbacks.length, 0);
 
 /**
- * Keeps a message's slot until these callbacks are over too, unless the row would become too large. Call it before they are
- * sent: each calls {@link leaveCallback}.
+ * Keeps a message's slot until these callbacks are over too, unless the row would become too large. Must be
+ * done before the callbacks are sent, because each calls {@link leaveCallback}.
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // Callbacks that arrive after the last attempt's record belong to a second worker's attempt.
+  // Callbacks that are added after the message's last attempt was recorded are of another worker's attempt.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
@@ -35,7 +35,8 @@ export function leave(lane: Lane, holder: string): Lane {
 /**
  * Frees the slot of a message that is over, when its callbacks are over.
  *
- * @param owed the callbacks of its recorded attempts. Others are of a second worker's unrecorded attempt, and are never sent
+ * @param owed the callbacks of its recorded attempts. Other callbacks are of another worker's attempt that
+ * was not recorded, and are never sent
  */
 export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>): Lane {
   const lease = lane.leases.get(holder);
@@ -47,7 +48,7 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
 }
 
 export type DeclineReason =
-  /** Its attempt is recorded, but its message continues with the slot. */
+  /** The attempt is recorded. Its message keeps the slot for the next one. */
   | 'goesOn'
   /** The attempt is over. In a queue: the message is over. */
   | 'over'
@@ -66,7 +67,7 @@ export function endGrant(
   now: number,
 ): Changed<'left' | 'early'> {
   const lease = lane.leases.get(holder);
-  // If the lease has another ticket, this grant was never written.
+  // If another grant has replaced the lease, this one was never written.
   if (lease?.ticket !== ticket) return { lane, result: lease && isLasting(lease, now) ? 'left' : 'early' };
   switch (reason) {
     case 'goesOn':
@@ -91,7 +92,7 @@ export function leaveCallback(lane: Lane, holder: string, callback: string): Lan
   return withLease(lane, holder, isDone ? undefined : { ...lease, callbacks });
 }
 
-/** Frees the slot of a message that is over, unless a newer grant has it. */
+/** Frees the slot of a message that is over, unless the slot was granted again since. */
 export function endedHolder(lane: Lane, holder: string, ticket: string | undefined): Lane {
   const lease = lane.leases.get(holder);
   return lease === undefined || lease.ticket !== ticket ? lane : withLease(lane, holder, undefined);

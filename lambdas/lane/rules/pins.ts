@@ -1,6 +1,6 @@
 import { withLimits, type Lane, type Limits } from '../lane.ts';
 
-/** A parallelism, a rate with its period, or both. */
+/** Pinned limits: a parallelism, a rate with its period, or both. */
 export type Pins = Pick<Limits, 'parallelism'> &
   (
     | { readonly rate: number; readonly periodMs: number }
@@ -19,7 +19,7 @@ export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane 
   };
 }
 
-/** The limits stay until a message sets others. */
+/** Unpins limits. They stay until a message sets others. */
 export const unpinned = (
   lane: Lane,
   { parallelism, rate }: { readonly parallelism: boolean; readonly rate: boolean },

@@ -3,7 +3,7 @@
 import { secondMs } from '../../shared/clock.ts';
 import { defaultPeriod } from '../../value/flowControl.ts';
 
-/** The number of attempts that started at a time, Unix milliseconds. */
+/** The number of attempts that started at a time. */
 export interface Starts {
   readonly at: number;
   readonly count: number;
@@ -15,7 +15,7 @@ interface Rated {
   readonly starts: readonly Starts[];
 }
 
-/** In a longer list, the two closest times are merged at the later one. */
+/** A longer list is shortened: the two closest times become one, the later. */
 const mostStarts = 24;
 
 export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
@@ -27,11 +27,10 @@ export const recentStarts = (lane: Rated, now: number): readonly Starts[] =>
 export const startsInPeriod = (lane: Rated, now: number): number =>
   recentStarts(lane, now).reduce((sum, { count }) => sum + count, 0);
 
-/** The starts that the rate allows now; Infinity without a rate. */
 export const freeStarts = (lane: Rated, now: number): number =>
   lane.rate === undefined ? Infinity : Math.max(0, lane.rate - startsInPeriod(lane, now));
 
-/** When the rate allows another start, after those counted in advance: Unix milliseconds, at least `now`. */
+/** When the rate allows another start, after those counted in advance: at least `now`. */
 export function nextFreeStart(lane: Rated, now: number): number {
   const { rate = Infinity } = lane;
   let at = now;
@@ -44,10 +43,13 @@ export function nextFreeStart(lane: Rated, now: number): number {
   return at;
 }
 
-/** How late a start may be, because its job goes through SQS: a tenth of the shortest period. */
+/**
+ * How late a start may be without being counted again: a tenth of the shortest period. Its job goes through
+ * SQS.
+ */
 export const startToleranceMs = 100;
 
-/** @param at Unix milliseconds; in the future if counted in advance */
+/** @param at Unix milliseconds; in the future if the start is counted before it is made */
 export function countStart<T extends Rated>(lane: T, at: number): T {
   if (lane.rate === undefined) return lane;
   const same = lane.starts.find((one) => one.at === at)?.count ?? 0;
@@ -73,12 +75,12 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
 /**
  * Removes a start that was counted but not made.
  *
- * @param at when it was counted, Unix milliseconds; undefined if it was not
+ * @param at when it was counted; undefined if it was not
  */
 export function uncountStart<T extends Rated>(lane: T, at: number | undefined): T {
   const [first] = lane.starts;
   if (at === undefined || first === undefined || at < first.at) return lane;
-  // The start may have been merged into a later one.
+  // The start's time may have been merged with a later one.
   const counted = lane.starts.find((one) => one.at >= at);
   const starts = lane.starts.flatMap((one): Starts[] => {
     if (one !== counted) return [one];

@@ -6,7 +6,7 @@ export const ringLine = ({ id }: FairLine): string => `fair#${id}#ring`;
 export const tenantLine = ({ id }: FairLine, { name, priority }: TenantPlace): string =>
   `fair#${id}#${priority}#${name}`;
 
-/** Moves the changed tenant to the end. */
+/** Sets a tenant. The tenant that changed last is at the end. */
 export function withTenant(fair: FairLine, name: string, tenant: Tenant): FairLine {
   const tenants = new Map(fair.tenants);
   tenants.delete(name);
@@ -24,23 +24,26 @@ export const inRing = (fair: FairLine, name: string, tenant: Tenant): FairLine =
     ? withTenant(fair, name, tenant)
     : withTenant({ ...fair, ring: join(fair.ring, name) }, name, { ...tenant, isInRing: true });
 
-/** The number of entries in the front before others join the back. */
+/** While the front has fewer entries, a new entry joins it instead of the back. */
 const frontSize = 8;
 
-/** A tenant's front is empty only if the whole line is, so its row shows the next entry. */
+/**
+ * Adds an entry to a tenant's line. The front is empty only if the whole line is, so the tenant's row shows
+ * the next entry.
+ */
 const joinTenant = (line: Line, entry: string): Line =>
   isEmpty({ ...line, front: [] }) && line.front.length < frontSize
     ? { ...line, front: [...line.front, entry] }
     : join(line, entry);
 
-/** An empty front takes the back, like {@link next} of `line.ts`. Pages must be read first. */
+/** Fills an empty front with the back, unless pages come before the back; they must be read first. */
 const filled = (line: Line): Line => {
   if (line.front.length > 0 || line.firstPage < line.nextPage || line.back.length === 0) return line;
   const nextPage = line.nextPage + Math.floor(line.back.length / frontSize) + 1;
   return { front: line.back, firstPage: nextPage, nextPage, back: [] };
 };
 
-/** @returns the number of a page to read first: see {@link withPageBehind} */
+/** @returns the first entry; or the number of a page to read first: see {@link withPageBehind} */
 export function takeFirst(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
   const [entry, ...front] = line.front;
   if (entry === undefined) return undefined;
@@ -48,7 +51,7 @@ export function takeFirst(line: Line): { readonly entry: string; readonly rest: 
   return { entry, rest: filled({ ...line, front }) };
 }
 
-/** Adds the oldest page, after it was read, to a line's front. */
+/** Adds the oldest page to the end of a line's front. */
 export const withPageBehind = (line: Line, entries: readonly string[]): Line =>
   withPage(line, [...line.front, ...entries]);
 
@@ -57,7 +60,11 @@ function joined(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant
   return inRing({ ...fair, waiting: fair.waiting + 1 }, name, longer);
 }
 
-/** @returns `paged` if the entry may be in a page: it counts as cancelled then */
+/**
+ * Removes an entry from a tenant's line.
+ *
+ * @returns `paged` if the entry may be in a page; it counts as cancelled then
+ */
 function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant): FairLine | 'paged' {
   const without = (entries: readonly string[]) => entries.filter((one) => one !== entry);
   const line = tenant.lines[priority];
@@ -74,7 +81,7 @@ function left(fair: FairLine, { name, priority, entry }: Asked, tenant: Tenant):
 }
 
 /**
- * Applies the entries that asked to join or leave.
+ * Adds the entries that asked to join, and removes those that asked to leave.
  *
  * @param tenantOf finds a tenant that is not in the lane's row
  * @returns the line, and how many entries to count as cancelled

@@ -12,14 +12,14 @@ import {
 } from './tenants.ts';
 import { isEmpty, next, withPage, type Line } from './line.ts';
 
-/** At least one of eight starts of a tenant is for a lower priority, if one waits. */
+/** After this many starts of a tenant in a row, a waiting entry of a lower priority is next. */
 const mostOvertakes = 7;
 
 export type NextTurn =
   | { readonly kind: 'next'; readonly entry: string; readonly lane: Lane }
-  /** All entries of the tenant were cancelled. */
+  /** The turn found only cancelled entries. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
-  /** A page of the lane's own line. */
+  /** A page of the lane's own line must be read. */
   | { readonly kind: 'page'; readonly number: number; readonly line?: undefined }
   | {
       readonly kind: 'fairPage';
@@ -36,7 +36,7 @@ const isOwn = (name: string, priority: Priority): boolean => name === unnamed &&
 /** Entries begin with message ids, which grow with time. */
 const isOlder = (one: string, other: string): boolean => one < other;
 
-/** @param heads the first entries of its lines, highest priority first */
+/** @param heads the first entry of each line of the tenant, highest priority first */
 function priorityOf(
   heads: readonly (readonly [Priority, string])[],
   overtakes: number,
@@ -49,7 +49,7 @@ function priorityOf(
   return { priority, overtakes: 0 };
 }
 
-/** Moves the ring on: a tenant with waiting entries goes to the end. */
+/** Moves to the next tenant in the ring. A tenant that still has waiting entries goes to the end. */
 function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): Lane {
   const waits = priorities.some(
     (priority) => !isEmpty(isOwn(name, priority) ? lane.line : tenant.lines[priority]),
@@ -60,7 +60,7 @@ function afterTurn(lane: Lane, fair: FairLine, name: string, tenant: Tenant): La
 
 /**
  * @param loaded tenants that were read
- * @param turns the number of turns to prepare, whose tenants are read together
+ * @param turns how many turns to prepare; their tenants are read together
  */
 export function nextTurn(
   lane: Lane,
@@ -73,7 +73,7 @@ export function nextTurn(
     return { kind: 'next', entry, lane: { ...lane, fair: { ...fair, first, waiting: fair.waiting - 1 } } };
   }
   const turn = next(fair.ring);
-  // Nothing waits. The lane's count may differ if a row was lost.
+  // Nothing waits. The line's count is wrong only if a row was lost.
   if (turn === undefined) return { kind: 'dropped', lane: { ...lane, fair: undefined } };
   if (typeof turn === 'number') {
     return {
@@ -99,7 +99,7 @@ export function nextTurn(
 
 /**
  * @param fair the line after the tenant left the ring
- * @param withLine makes the lane before the turn, with this line of the tenant
+ * @param withLine returns the lane before the turn, with this line of the tenant
  */
 function turnOf(
   lane: Lane,

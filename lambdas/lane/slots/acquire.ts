@@ -1,7 +1,7 @@
 /**
- * An attempt acquires its lanes in this order: queue, holds, circuit of its host, flow-control key, account. It takes a slot of
- * each, and waits in the line of the first lane without capacity. It keeps its slots while it waits, except those of holds and
- * circuit. The fixed order prevents deadlocks. A lane's parallelism limits how many of its attempts wait for the account.
+ * An attempt enters its lanes in this order: queue, holds, circuit of its host, flow-control key, account. It
+ * takes a slot of each, and waits in the line of the first lane without capacity. It keeps its slots while it
+ * waits, except those of holds and circuit. The fixed order prevents deadlocks.
  */
 import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {
@@ -44,14 +44,11 @@ import { renewWhileMade, type RenewalParts } from './renewal.ts';
 export interface Acquired {
   /** Reports the attempt's verdict about its host. Call it before the slots are released. */
   readonly report: (verdict: Verdict) => void;
-  /** Call it when the request is over. A second call does nothing. The message keeps the queue's slot. */
+  /** Must be called when the request is over. The message keeps its queue's slot. */
   readonly release: () => Promise<void>;
-  /**
-   * Call it instead of `release` if the attempt stays open until a time, Unix milliseconds. It keeps its key's slot, and frees
-   * the others.
-   */
+  /** Replaces `release` for an attempt that stays open until a time. It keeps its key's slot. */
   readonly keep: (until: number) => Promise<void>;
-  /** Call it instead of `release` if no request was made. The attempt does not count for its key's rate. */
+  /** Replaces `release` if no request was made, which does not count for the key's rate. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -64,11 +61,11 @@ interface LaneGateParts extends RenewalParts {
 /** How long an attempt that waits for its account keeps its key's slot. */
 const longestKeptMs = dayMs;
 
-/** If entering the account takes longer than half of the margin, the key's lease is extended. */
+/** If entering the account takes longer, the lease of the key's slot is extended. */
 const longestEntryMs = leaseMarginMs / 2;
 
 /**
- * Why a lane or circuit does not let an attempt continue.
+ * Why an attempt may not continue.
  *
  * - `held`: it waits in the line of a hold or of its circuit.
  * - `overdue`: it waited there too long and must fail.
@@ -78,7 +75,7 @@ export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue' | 'deleted';
 
 interface AcquiredSlot extends Slot {
   readonly giveBack?: () => Promise<void>;
-  /** If undefined, an open attempt's slot is released. */
+  /** If undefined, an attempt that stays open releases the slot. */
   readonly keep?: (until: number) => Promise<void>;
 }
 
@@ -89,7 +86,7 @@ interface CountedSlot extends AcquiredSlot {
 }
 
 export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: LaneGateParts) {
-  /** Call it during the lane's change: the lease starts then, and retries may delay it. */
+  /** Must run during the lane's change: the lease starts then, and retries may delay the change. */
   const arrivalOf = (dueAttempt: DueAttempt, key: LaneKey) => {
     const { admittedTo, timeoutMs } = dueAttempt;
     const { kind } = key;
@@ -104,7 +101,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     };
   };
 
-  /** A message keeps its queue's slot until it is over, so its retries pass. */
+  /** A message keeps its slot until it is over, so its retries pass. */
   async function enterQueue(dueAttempt: DueAttempt): Promise<Grant | 'deleted'> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
@@ -112,7 +109,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return lanes.change<Grant | 'deleted'>(key, (lane, time) => {
       const { admittedTo } = dueAttempt;
       if (admittedTo === undefined && wasDeletedWith(lane, dueAttempt)) return { lane, result: 'deleted' };
-      // A deleted queue holds nothing back, even if it was created again.
+      // A deleted queue holds no message back, even if it was created again.
       if (!isThere(lane) || isGrantOfDeleted(lane, formatEntry(dueAttempt), admittedTo)) {
         return { lane, result: 'in' };
       }
@@ -124,7 +121,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     release: () => lanes.update(key, (lane) => leave(lane, entry)),
   });
 
-  /** @param back when the start was counted, for an attempt that kept its slot while it waited for its account */
+  /** @param back when the start was counted, if the attempt waited for its account with a slot of this key */
   async function enterKey(
     dueAttempt: DueAttempt,
     back?: { readonly countedAt: number | undefined },
@@ -140,15 +137,15 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const arrival = arrivalOf(dueAttempt, lane);
       const changed =
         back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
-      // A granted start is counted at the grant, before the job arrives.
+      // If the slot was granted, its start was already counted then.
       countedAt = changed.lane.leases.get(entry)?.startAt ?? time;
       return changed;
     });
     if (grant !== 'in') return grant;
-    // Clocks differ, but no process counts starts further in advance.
+    // No process counts a start further ahead than this. A longer wait means that clocks differ.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
-    // The first delivery of a redelivered job may have made this start.
+    // If the job is redelivered, its first delivery may have made this start.
     const unmadeAt = dueAttempt.isAgain ? undefined : countedAt;
     const giveBack = (): Promise<void> =>
       lanes.update(lane, (found) => uncountStart(leave(found, entry), unmadeAt));
@@ -160,7 +157,8 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
   async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
     const { accountId, accountLimits, admittedTo } = dueAttempt;
     const lane = accountLane(accountId);
-    // A process's slot does not name its attempt. A redelivered job must find out whether another job has the attempt.
+    // A process's slot has no attempt. So a redelivered job asks the lane whether another job has the
+    // attempt.
     if (admittedTo?.lane !== 'account' && !dueAttempt.isAgain) {
       const slot = await slots.take(
         lane,
@@ -200,7 +198,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const account = await enterAccount(dueAttempt);
     if (typeof account !== 'string') {
       const isLate = flowControl?.rate !== undefined && now() - key.countedAt > startToleranceMs;
-      // The request must end before its key's lease.
+      // The request must end before the lease of its key's slot.
       const isShort = now() - keyEnteredAt > longestEntryMs;
       return isLate || isShort ? returnToKey(dueAttempt, account, countedAt) : [key, account];
     }
@@ -213,7 +211,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return account;
   }
 
-  /** Enters the lanes of its holds and its circuit, if any. Returns `held` instead of `waits`. */
+  /** Enters the lanes of the attempt's holds and circuit, if any. Returns `held` instead of `waits`. */
   async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal> {
     const all = holdingLanesOf(dueAttempt);
     const granted = all.find(([key]) => isGrantedBy(key, dueAttempt.admittedTo))?.[0];
@@ -224,7 +222,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     for (const [key, rules] of all) {
       const grant = await circuits.enter(key, rules, key === granted, () => ({
         ...arrivalOf(dueAttempt, key),
-        // Its slot of another lane blocks others.
+        // The attempt has a slot of another lane, which it would block by waiting here.
         hasWaited: hasLaterSlots(dueAttempt) || (granted !== undefined && granted !== key),
       }));
       if (typeof grant === 'string') {
@@ -238,8 +236,8 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
   }
 
   /**
-   * Takes the slots of the circuit, key and account. An attempt from the line of its key or account takes its granted slot
-   * first, and frees it if the circuit has opened.
+   * Takes slots of the circuit, key and account. An attempt that waited for its key or account takes the slot
+   * granted there first, and frees it if the circuit has opened.
    */
   async function enterAll(
     dueAttempt: DueAttempt,
@@ -256,15 +254,14 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     if (typeof circuit === 'string') return circuit;
     const entered = await enterBoth(dueAttempt);
     if (typeof entered !== 'string') return { circuit, slots: entered };
-    // Another attempt may probe the host while this one waits.
+    // Lets another attempt probe the host while this one waits.
     await circuit.leave({ says: 'nothing' });
     return entered;
   }
 
   return {
     /**
-     * @returns the slots, or why the attempt may not continue. Its job may be dropped then, but must be sent again if it is
-     *   `early`
+     * @returns the slots, or a refusal. If it is `early`, the job must be sent again
      */
     acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);
@@ -291,10 +288,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Ends an unneeded grant.
+     * Frees a granted slot that its attempt does not need.
      *
-     * @param reason with `goesOn` the message keeps its queue's slot, but no others
-     * @returns false if the grant is not written yet: send the job again
+     * @param reason if `goesOn`, the message keeps its queue's slot
+     * @returns false if the grant is not written yet; the job must be sent again
      */
     decline: async (
       granted: Entry & { readonly accountId: string; readonly admittedTo: AdmittedTo },
@@ -328,7 +325,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     },
 
     /**
-     * Makes an attempt enter its queue and wait for its account.
+     * Makes an attempt enter its queue, and then wait for its account.
      *
      * @returns why it may not continue
      */

@@ -16,7 +16,7 @@ export interface Granted extends Entry {
 }
 
 export interface PendingChange {
-  /** `tell` gives the caller its result after the write. */
+  /** Changes a lane. After the write, `tell` gives the caller its result. */
   readonly apply: (lane: Lane, now: number) => { readonly lane: Lane; readonly tell: () => void };
   readonly fail: (error: unknown) => void;
 }
@@ -29,16 +29,16 @@ interface Granting {
 }
 
 interface Applied extends Granting {
-  /** Functions to call after the write, one for each change. */
+  /** Called after the write; one function for each change. */
   readonly tells: readonly (() => void)[];
   readonly time: number;
 }
 
 /**
- * Grants the free slots to the attempts in the line.
+ * Grants free slots to the first attempts in the line.
  *
- * @param before the lane in the table. A message whose slot of its queue this change frees is over: its next job would arrive
- *   before the write, use the old lease, and be dropped
+ * @param before the lane in the table. If this change frees a message's slot of its queue, the message gets
+ * no new slot in the same write. Its job could arrive before the write, find the old lease, and be dropped
  */
 function grantAll(lane: Lane, before: Lane, time: number, ticket: string, rows: LineRows): Read<Granting> {
   const granted: Granted[] = [];
@@ -95,7 +95,7 @@ function applied(
   const granting = grantAll(lane, before, time, ticket, rows);
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
-  // Expired leases and old starts are not worth a write, because each reader drops them.
+  // Expired leases and old starts need no write, because each reader ignores them.
   const isUnchanged = after === start && found === spilled.lane && spilled.pages.length === 0;
   return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
 }

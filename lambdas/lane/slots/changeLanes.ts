@@ -1,9 +1,9 @@
 /**
- * Changes lanes. A process combines concurrent changes of a lane into one conditional write. After a conflict they are applied
- * to the newer row.
+ * Changes lanes. A process combines concurrent changes of a lane into one conditional write. After a conflict
+ * they are applied to the newer row.
  *
- * A grant's job is sent before the lane is written, so a grant always has a job. A job without a grant, after a crash, is
- * harmless ({@link Grant} `early`).
+ * A job is sent before the lane with its grant is written, so a grant always has a job. If the process dies
+ * in between, the job has no grant, which is harmless ({@link Grant} `early`).
  */
 import { randomBytes } from 'node:crypto';
 import { formatEntry } from '../rules/entry.ts';
@@ -42,44 +42,46 @@ export interface Lanes {
   /**
    * Makes a change, then grants free slots to the line. Creates a missing lane.
    *
-   * @throws LaneBusy after too many conflicts; nothing is changed
+   * @throws LaneBusy after too many conflicts
    */
   readonly change: <T>(key: LaneKey, change: LaneChange<T>) => Promise<T>;
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
-/** Too many conflicts: the change may be retried later. */
+/** There were too many conflicts. The change may be retried later. */
 export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
 
-/** Four seconds in all if the table answers in 5 ms. */
+/** With growing pauses, these take four seconds if the table answers in 5 ms. */
 const mostTries = 24;
 const longestPauseInTurns = 32;
-/** No try starts after this time: an API request times out after 28 s, and has other work. */
+/** No try starts later than this: an API request times out after 28 s, and has other work. */
 const longestCommitMs = 8_000;
 
-/** A lane read or written this recently is not read again. The write fails if it has changed. */
+/**
+ * A lane is read again if the process has read or written it longer ago than this. If the remembered lane is
+ * outdated, the write fails.
+ */
 const freshMs = 50;
 
-/** How late a pump may be. */
+/** How much later than a check its pump may run. */
 const pumpSlackMs = 20;
 
-/** Whether a scheduled pump will run before the given check. */
+/** Whether the scheduled pump is in time for a check. */
 const isPumpDue = (pumpAt: number, checkAt: number, now: number): boolean =>
   pumpAt > now && pumpAt <= checkAt + pumpSlackMs;
 
-/** The interval of checks of a line that waits longer than this. */
+/** A line whose entries wait longer than this is checked at this interval. */
 export const extendEveryMs = 3 * dayMs;
 
-/** Changes in one write. Each may add 100 entries of 34 bytes, and a row has 400 KB. */
+/** Each change may add 100 entries of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
 
 interface Known {
   readonly pending: PendingChange[];
   isBusy: boolean;
   lane: Lane | undefined;
-  /** Unix milliseconds. */
   knownAt: number;
 }
 
@@ -126,7 +128,8 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
    */
   async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<number> {
     const ticket = randomBytes(6).toString('base64url');
-    // Jobs and pages stay valid if a write is refused. Sending them again would flood a slow table.
+    // Jobs and pages that were already sent stay valid if a write is refused. Sending them again would flood
+    // a slow table.
     const sent = new Set<string>();
     const savedPages = new Set<string>();
     const withPumps = pumpsOf(key);
@@ -150,7 +153,8 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
           for (const tell of tells) tell();
           return tells.length;
         }
-        // Without a write, no conflict shows that the remembered lane is old.
+        // Nothing has to be written, so no conflict can show that the remembered lane is outdated. It is
+        // read.
         isRemembered = false;
         base = await store.load(key);
         continue;
@@ -170,7 +174,7 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
         known.lane = { ...after, version: after.version + 1 };
         known.knownAt = now();
         countLargest('LongestLine', waitingIn(after));
-        // A pump due before this write may have found an empty line.
+        // The pump may run before this write, and find an empty line. So it is sent again.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();
         return tells.length;
@@ -181,7 +185,10 @@ export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lan
     throw new LaneBusy(`Too many processes are writing the lane ${nameOf(key)}.`);
   }
 
-  /** Finds the lane to retry with: first the other process's row, later (after a pause) a newly read one. */
+  /**
+   * Finds the lane for the next try: first the row that the other process wrote, later (after a pause) a
+   * newly read one.
+   */
   async function afterConflict(
     key: LaneKey,
     current: Lane | undefined,

@@ -9,7 +9,7 @@ export interface ChangedLane {
 }
 
 /**
- * @param to may throw an HttpError: nothing is changed then
+ * @param to may throw an HttpError
  * @throws HttpError from `to`, or 503 after too many conflicts
  */
 export async function changeOrRefuse(
@@ -22,7 +22,7 @@ export async function changeOrRefuse(
         const after = to(lane, time);
         return { lane: after, result: { before: lane, after } };
       } catch (error) {
-        // The same write may have other changes.
+        // Returned, not thrown, because other changes may share the write.
         if (!(error instanceof HttpError)) throw error;
         return { lane, result: error };
       }

@@ -1,4 +1,7 @@
-/** This process's view of circuits and holds. All attempts of a closed circuit share one read a second; a failure costs a write. */
+/**
+ * This process's view of circuits and holds. All attempts of a closed circuit share one read a second; a
+ * failure costs a write.
+ */
 import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import { isRecent } from '../../shared/clock.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
@@ -24,7 +27,7 @@ export interface CircuitOf {
   readonly host: string;
   readonly rules: CircuitRules;
   readonly dueAt: number;
-  /** Whether a hold has just released it. */
+  /** Whether a hold has just released the attempt. */
   readonly isReleased?: boolean | undefined;
 }
 
@@ -36,7 +39,6 @@ export interface CircuitPass {
 interface Known {
   circuit: Circuit;
   holdsBack: boolean;
-  /** Unix milliseconds. */
   at: number;
   reading: Promise<void> | undefined;
 }
@@ -97,7 +99,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
       const tellsNothing = verdict.says === 'up' ? circuit.failures === 0 : isOpen(circuit);
       if (tellsNothing) return;
     }
-    // A failure does not hold the line of a hold up.
+    // A hold's lane ignores failures of hosts.
     const said: Verdict = key.kind === 'hold' && verdict.says === 'down' ? { says: 'up' } : verdict;
     let circuit: Circuit | undefined;
     const turn = await change(key, (lane, time) => {
@@ -110,7 +112,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
 
   return {
     /**
-     * @param isGranted whether the circuit sent its job
+     * @param isGranted whether the circuit's lane sent the attempt's job
      * @param arrival called during the lane's change
      */
     enter: async (
@@ -136,7 +138,8 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
       return {
         leave: async (verdict) => {
           left ??= leaveWith(key, entry, rules, verdict, holds).catch((error: unknown) => {
-            // A slot must be freed. An uncounted failure matters less, because it is one of many.
+            // A slot must be freed, so the job is retried. An uncounted failure is only logged: it is one of
+            // many.
             if (holds || !(error instanceof LaneBusy)) throw error;
             report(key, error);
           });

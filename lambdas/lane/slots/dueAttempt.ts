@@ -8,7 +8,7 @@ import type { CircuitOf } from './circuitView.ts';
 
 interface KeyLimits extends Limits {
   readonly key: string;
-  /** When the message was created, Unix milliseconds. */
+  /** When the message was created. */
   readonly madeAt: number;
 }
 
@@ -17,25 +17,26 @@ export interface DueAttempt extends Entry {
   readonly queueName: string | undefined;
   readonly flowControl: KeyLimits | undefined;
   readonly turn?: Turn | undefined;
-  /** The names of the holds that may concern it. */
+  /** The names of the holds that may hold the attempt back. */
   readonly holds?: readonly string[];
   readonly circuit: CircuitOf | undefined;
-  /** The limits that this process knows. */
+  /** The limits of the account, as this process knows them. */
   readonly accountLimits: Limits & { readonly version: number };
   readonly timeoutMs: number;
-  /** When its message was published, Unix milliseconds. */
   readonly createdAt: number;
-  /** When its message was first due, Unix milliseconds. */
+  /** When its message was first due. */
   readonly notBefore: number;
   readonly admittedTo: AdmittedTo | undefined;
-  /** Whether its job was delivered before: the attempt may be in flight or in a line. */
+  /** Whether the job was delivered before: the attempt may be in flight or in a line. */
   readonly isAgain: boolean;
 }
 
-/** If a grant is not in the table this long after its job was sent, its process died before the write. */
+/**
+ * A grant that is not in the table this long after its job was sent is never written: its process has died.
+ */
 export const youngMs = minuteMs;
 
-/** Whether it has a slot of its queue, which a message keeps until it is over. */
+/** Whether the message already has its slot of the queue. */
 export const hasEnteredQueue = ({
   attempt,
   admittedTo,
@@ -44,14 +45,14 @@ export const hasEnteredQueue = ({
   readonly admittedTo?: AdmittedTo | undefined;
 }): boolean => attempt > 0 || (admittedTo !== undefined && admittedTo.lane !== 'queue');
 
-/** Whether it comes from the line of its key or account, with a slot there. */
+/** Whether the attempt comes from the line of its key or account, with a slot there. */
 export const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
   admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
 
 export const isGrantedBy = ({ kind, name }: LaneKey, admittedTo: AdmittedTo | undefined): boolean =>
   admittedTo?.lane === kind && admittedTo.name === name;
 
-/** The lanes that may hold it back, in their order: of holds, which need no rules, and of its host's circuit. */
+/** The lanes of the attempt's holds and of its host's circuit, in the order in which it enters them. */
 export const holdingLanesOf = ({
   accountId,
   holds = [],

@@ -16,13 +16,12 @@ import type { DueAttempt } from './dueAttempt.ts';
 const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
   (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
 
-/** The holds that may hold back a message, and its host if the host's circuit may. */
 export const holdingOf = (message: Message, account: Account) => ({
   holds: holdsOf(message, account, now()),
   host: circuitHost(message, account),
 });
 
-/** An attempt that a circuit or hold admitted always leaves it, even if settings changed. */
+/** An attempt with a slot of a circuit or hold must free it, even if settings have changed. */
 function circuitOf(
   history: MessageHistory,
   account: Account,

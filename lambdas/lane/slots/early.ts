@@ -18,8 +18,8 @@ export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T)
 }
 
 /**
- * Sends a job again whose grant is not written yet, after a growing delay, until the grant counts as lost. Usually another process granted a slot first, and
- * the grant is never written.
+ * Sends a job again whose grant is not written yet, after a growing delay, until the grant counts as lost.
+ * Usually another process granted the slot, so this grant is never written.
  */
 export function comeAgain(job: AttemptJob): Promise<void> {
   const { sentAt = 0 } = job.admittedTo ?? {};

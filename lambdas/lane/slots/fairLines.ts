@@ -1,19 +1,19 @@
-/** The part of a lane's change that only a fair line needs. */
+/** The changes of a lane that only fair lines need. */
 import type { Lane } from '../lane.ts';
 import { newTenant, unnamed, type FairLine, type Tenant } from '../rules/fairLine.ts';
 import { inRing, settled, spillFair } from '../rules/tenants.ts';
 import type { Unread } from '../rules/turns.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 
-/** The pages and tenants that leave a lane's row, and are written before it. */
+/** The pages and tenants that no longer fit in a lane's row, and are written before it. */
 export interface Spilled {
-  /** Unchanged if nothing leaves the row. */
+  /** The lane without them. */
   readonly lane: Lane;
   readonly pages: readonly Page[];
   readonly tenants: ReadonlyMap<string, Tenant>;
 }
 
-/** @param lane from the table */
+/** @param lane as read from the table */
 export function spillFairLane(lane: Lane, found: FairLine): Spilled {
   const { line, pages } = spill(lane.line);
   const { fair, pages: more, tenants } = spillFair(found);
@@ -37,7 +37,7 @@ export function settledLane(
   const isNew = found.id === '';
   const fair = withOwnLine(lane, isNew ? { ...found, id } : found);
   if (fair.asked.length === 0) return { lane: fair === found ? lane : { ...lane, fair } };
-  // A line that this change deleted had tenants with the same names.
+  // If this change deleted a line, the tenants that were read are those of the deleted one.
   const read: ReadonlyMap<string, Tenant> = isNew ? new Map() : tenants;
   const asked = new Set(fair.asked.map(({ name }) => name));
   const unread = [...asked].filter((name) => !fair.tenants.has(name) && !read.has(name));
@@ -46,7 +46,7 @@ export function settledLane(
   return { lane: { ...lane, fair: after, cancelled: lane.cancelled + cancelled } };
 }
 
-/** Gives the lane's own line turns while it is not empty. */
+/** Puts the lane's own line in the ring while it is not empty. */
 function withOwnLine(lane: Lane, fair: FairLine): FairLine {
   const own = fair.tenants.get(unnamed) ?? newTenant;
   return isEmpty(lane.line) || own.isInRing ? fair : inRing(fair, unnamed, own);

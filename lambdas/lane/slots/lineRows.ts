@@ -19,11 +19,11 @@ let loaded: Promise<FairRules> | undefined;
 export const fairRules = (): Promise<FairRules> => (loaded ??= loadFairRules());
 
 /**
- * Entries that join or leave a fair line in one write, plus one change. The row has their tenants until the next write, up to 2
- * KB each.
+ * Entries that join or leave a fair line in one write, plus one change. Until the next write, the row also
+ * has their tenants, up to 2 KB each.
  */
 export const mostAsked = 10;
-/** Slots granted in one write to a fair line: each may be for another tenant. */
+/** Slots granted in one write to a fair line. Each may be for another tenant. */
 export const mostTurns = 20;
 
 export const mayAskMore = ({ fair }: Lane): boolean => fair === undefined || fair.asked.length < mostAsked;
@@ -32,7 +32,7 @@ export const pageName = ({ number, line = '' }: Pick<Page, 'line' | 'number'>): 
 
 const noTenants: ReadonlyMap<string, Tenant> = new Map();
 
-/** @param lane from the table */
+/** @param lane as read from the table */
 export async function spillLane(lane: Lane): Promise<Spilled> {
   if (lane.fair !== undefined) return (await fairRules()).spillFairLane(lane, lane.fair);
   const { line, pages } = spill(lane.line);
@@ -46,7 +46,7 @@ export class LineRows {
   fairRules: FairRules | undefined;
   readonly tenants: Map<string, Tenant>;
 
-  /** @param spilled pages and tenants that leave the lane's row and are not written yet */
+  /** @param spilled pages and tenants that are to be written before the lane's row */
   constructor(
     key: LaneKey,
     store: Pick<LaneStore, 'loadPage' | 'loadTenants'>,
@@ -79,6 +79,6 @@ export class LineRows {
   }
 }
 
-/** Removes a fair line without waiting entries. */
+/** Removes a fair line that has no waiting entries. */
 export const withoutEmptyFair = (lane: Lane): Lane =>
   lane.fair?.waiting === 0 ? { ...lane, fair: undefined } : lane;

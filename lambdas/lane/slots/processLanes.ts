@@ -7,7 +7,7 @@ import { sendAll, sendJob } from '../../job/send.ts';
 import type { Granted } from './applyChanges.ts';
 import { createLanes } from './changeLanes.ts';
 
-/** @throws TransientError if some jobs could not be sent: no slot is granted */
+/** @throws TransientError if some jobs could not be sent; no slot is granted then */
 async function sendGranted(
   { accountId, kind: lane, name }: LaneKey,
   granted: readonly Granted[],
@@ -26,7 +26,7 @@ async function sendGranted(
   }));
 }
 
-/** SQS delays are whole seconds, so a pump may arrive a second early, and its worker waits. */
+/** SQS delays are whole seconds, so a pump may arrive up to a second early. Its worker waits for the rest. */
 const sendPump = (
   { accountId, kind: lane, name }: LaneKey,
   dueAt: number,

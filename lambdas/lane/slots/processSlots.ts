@@ -11,9 +11,12 @@ import type { Lanes } from './changeLanes.ts';
 
 /** The interval of renewals while an attempt is in flight. */
 export const renewalMs = 20 * secondMs;
-/** A lane is tight if more than this part of its limit is leased. So at most this part is leased but unused. */
+/**
+ * A lane is tight if more than this part of its limit is leased. So at most this part is leased without being
+ * used.
+ */
 const plentyPart = 1 / 4;
-/** Slots freed within this time share one write. */
+/** Slots that are freed within this time share one write. */
 const togetherMs = 10;
 
 export interface Slot {
@@ -26,7 +29,7 @@ interface ProcessSlotsParts {
   readonly process: string;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Logs a lease that was not written. The old lease is valid until it expires. */
+  /** Logs that a lease was not written. The old lease is valid until it expires. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
@@ -48,7 +51,10 @@ class ProcessSlots {
   #isLeasing = false;
   #freeing: Promise<void> | undefined;
   #renewal: NodeJS.Timeout | undefined;
-  /** Sequential, so the lease in the table is never smaller than the one in use. */
+  /**
+   * The last write. Writes are sequential, so that the lease in the table is never smaller than the one in
+   * use.
+   */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(key: LaneKey, parts: ProcessSlotsParts) {
@@ -57,13 +63,13 @@ class ProcessSlots {
   }
 
   /**
-   * @param limit sets the lane's current limits
-   * @param most the most slots that these allow
+   * @param limit returns the lane with its current limits
+   * @param most the most slots that these limits allow
    * @returns undefined if there is no capacity
    */
   async take(limit: (lane: Lane) => Lane, most: number): Promise<Slot | undefined> {
     this.#limit = limit;
-    // A renewal is due within 20 s, and may have to be retried.
+    // The next renewal is due within 20 s, and may fail and be retried.
     const leftMs = this.#until - this.#parts.now();
     const isLasting = leftMs > 2 * renewalMs && leftMs <= processLeaseMs;
     const isFree = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
@@ -137,7 +143,7 @@ class ProcessSlots {
     await this.#parts.sleep(togetherMs);
     await this.#reported(async () => {
       if (this.#slots <= this.#inUse) return;
-      // Slots that are being freed must not be used during the write.
+      // Slots that are about to be freed must not be used during the write.
       this.#slots = this.#inUse;
       await this.#write(this.#inUse);
     });

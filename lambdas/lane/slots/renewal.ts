@@ -1,4 +1,4 @@
-/** Renews the leases of a long attempt. Short leases free the slots of dead workers. */
+/** Renews the leases of a long attempt. Leases are short, so that a dead worker's slots become free. */
 import { minuteMs } from '../../shared/clock.ts';
 import { accountLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
 import { keepUntil } from '../rules/arrival.ts';
@@ -6,13 +6,13 @@ import { endOfAttempt, formatEntry, outlastsLease, queueEntry } from '../rules/e
 import { holdingLanesOf, type DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './changeLanes.ts';
 
-/** Two renewals may fail: a lease lasts a quarter of an hour. */
+/** Two renewals in a row may fail: a lease lasts a quarter of an hour. */
 const renewEveryMs = 4 * minuteMs;
 
 export interface RenewalParts {
   readonly lanes: Lanes;
   readonly now: () => number;
-  /** Logs a failed renewal. The next one is before the lease ends. */
+  /** Logs that a renewal failed. The next one comes before the lease ends. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
@@ -23,7 +23,8 @@ function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] 
   const found: [LaneKey, string][] = [[accountLane(accountId), entry]];
   for (const [key] of holdingLanesOf(attempt)) found.push([key, entry]);
   if (flowControl !== undefined) found.push([keyLane(accountId, flowControl.key), entry]);
-  // A message keeps its queue's slot until it is over. A cancelled message's slot ends with this attempt.
+  // A message keeps its slot of the queue until it is over. If the message is cancelled, the slot ends with
+  // this attempt.
   if (queueName !== undefined) found.push([queueLane(accountId, queueName), queueEntry(attempt)]);
   return found;
 }
@@ -31,7 +32,7 @@ function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] 
 /**
  * Does nothing for a short attempt.
  *
- * @returns a function that stops the renewals. Call it before the slots are released
+ * @returns a function that stops the renewals, to be called before the slots are released
  */
 export function renewWhileMade(attempt: DueAttempt, { lanes, now, report }: RenewalParts): () => void {
   if (!outlastsLease(attempt.timeoutMs)) return () => undefined;

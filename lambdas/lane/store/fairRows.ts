@@ -61,8 +61,8 @@ const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
 });
 
 /**
- * In a row with a fair line, the lane's own line is in `own`, and this replaces `back`. So code that knows no fair lines cannot
- * read the row, and its jobs are retried, instead of dropping the fair line.
+ * A lane with a fair line stores its own line in `own` instead of `back`. An older release, which knows no
+ * fair lines, then cannot read the row, so its jobs are retried. Otherwise it would lose the fair line.
  */
 const elsewhere = 'own';
 

@@ -109,7 +109,7 @@ function rowOf(lane: Lane): object {
   };
 }
 
-/** Account lanes have no name; deleted queues and closed circuits are not shown. */
+/** Whether lists show a lane. Account lanes have no name; deleted queues and closed circuits are left out. */
 const isListed = (lane: Lane): boolean =>
   lane.name !== '' &&
   !lane.isDeleted &&
@@ -132,9 +132,9 @@ function expiryOf(lane: Lane): number | undefined {
 const expiryRow = z.object({ expiresAt: z.optional(z.number()) });
 
 /**
- * Reads how long a lane's row is kept without another write. Eventually consistent, at half the cost.
+ * Finds when a lane's row expires without another write. Eventually consistent, at half the cost.
  *
- * @returns Unix milliseconds; Infinity if the row does not expire, undefined without a row
+ * @returns Unix milliseconds; Infinity if the row does not expire, undefined if there is no row
  */
 export async function laneLastsUntil(key: LaneKey): Promise<number | undefined> {
   const row = await getRow(settings.lanesTable, keyOf(key), false);
@@ -154,7 +154,7 @@ const ifVersionIs = ({ version }: Lane): Terms =>
     : { onlyIf: 'version = :version', values: { version } };
 
 /**
- * @param lane that was read, or a new one (version 0)
+ * @param lane as it was read, with its changes; or a new one (version 0)
  * @returns undefined after the write, or the lane in the table if another process wrote it
  */
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
@@ -162,20 +162,20 @@ export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | u
   return isMade ? undefined : { current: row && laneOf(lane, row) };
 }
 
-/** @returns whether it is removed; not if it was written since it was read */
+/** @returns whether it was removed; false if it was written since it was read */
 export const removeLane = (lane: Lane): Promise<boolean> =>
   unlessRefused(remove(settings.lanesTable, keyOf(lane), ifVersionIs(lane)));
 
 const pageRow = z.object({ entries: z.array(z.string()) });
 
-/** A page is written again if its entries wait longer. */
+/** How long a page is kept. If its entries wait longer, it is written again. */
 export const pageLifetimeMs = 60 * dayMs;
 
 /** Reads a page of a lane's own line, or of a line in its fair line. */
 export async function loadPage(key: LaneKey, page: number, line?: string): Promise<readonly string[]> {
   const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page, line) }, true);
   if (row !== undefined) return pageRow.parse(row).entries;
-  // Pages are written first, so this is unexpected. The other entries continue.
+  // Unexpected, because pages are written before the row. The other entries continue.
   log.error('A page of a waiting line is missing', { ...key, page, line });
   return [];
 }
@@ -232,7 +232,7 @@ function laneKeyOf(row: Row): LaneKey {
 const lanesTogether = 100;
 
 interface LaneListing {
-  /** Lists the names after this one. */
+  /** Lists only lanes whose name sorts after this one. */
   readonly behind?: string | undefined;
   readonly isWanted?: (name: string) => boolean;
   /** Whether eventually consistent reads are enough, at half the cost. */

@@ -6,10 +6,10 @@ import { laneId, pageLifetimeMs } from './laneRows.ts';
 import { partsBegin, storedTenant, tenantKey, type StoredTenant } from './tenants.ts';
 import { update, unlessRefused } from '../../aws/writes.ts';
 
-/** Sorts after all tenants' keys. */
+/** A key that sorts after those of all tenants. */
 const partsEnd = (fairId: string): string => `fair#${fairId}#tenant$`;
 
-/** Extends the lifetime of a tenant's row, unless it was written since. */
+/** Extends the lifetime of a tenant's row, unless the row was written since it was read. */
 export const extendTenant = (lane: LaneKey, fairId: string, { name, at }: StoredTenant): Promise<unknown> =>
   unlessRefused(
     update(settings.lanesTable, tenantKey(lane, fairId, name), 'SET expiresAt = :expiresAt', {

@@ -1,4 +1,4 @@
-/** An account's concurrent long reads: a row in the usage table with their leases. */
+/** The long reads that an account is doing: their leases, in a row of the usage table. */
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { type Row } from '../../aws/dynamodb.ts';
@@ -7,14 +7,14 @@ import { update } from '../../aws/writes.ts';
 export interface ScanSlot {
   readonly accountId: string;
   readonly number: number;
-  /** Unix milliseconds at which the lease ends, so that a dead process's slot is freed. */
+  /** When the lease ends, so that a dead process's slot is freed. */
   readonly until: number;
 }
 
 const keyOf = (accountId: string) => ({ owner: accountId, id: 'scans' });
 const attributeOf = (number: number): string => `s${number}`;
 
-/** @returns undefined if the slot was taken; the row if it is leased */
+/** @returns undefined if the slot was free and is taken; otherwise the row */
 async function take({ accountId, number, until }: ScanSlot, now: number): Promise<Row | undefined> {
   const outcome = await update(
     settings.usageTable,
@@ -34,7 +34,7 @@ async function take({ accountId, number, until }: ScanSlot, now: number): Promis
  *
  * @param most how many there are
  * @param first the slot to try first
- * @param lease its start and end, Unix milliseconds
+ * @param lease when it starts and ends
  * @returns undefined if all are leased
  */
 export async function takeScanSlot(
@@ -44,7 +44,7 @@ export async function takeScanSlot(
   lease: { readonly now: number; readonly until: number },
 ): Promise<ScanSlot | undefined> {
   let number = first;
-  // After the first try it is known which slots were just free, but others may be faster.
+  // The first try shows which slots are free, but other processes may be faster.
   for (let tries = 0; tries < most; tries += 1) {
     const slot = { accountId, number, until: lease.until };
     const row = await take(slot, lease.now);
@@ -59,7 +59,7 @@ export async function takeScanSlot(
   return undefined;
 }
 
-/** Frees a slot, unless its lease expired and another process has it. */
+/** Frees a slot, unless its lease has ended and another process has it. */
 export async function freeScanSlot({ accountId, number, until }: ScanSlot): Promise<void> {
   await update(settings.usageTable, keyOf(accountId), 'REMOVE #slot', {
     onlyIf: '#slot = :until',

@@ -101,7 +101,7 @@ export function parseNewAccount(
   return { id: read.data.toLowerCase(), input: parseAccountInput(fields, deployment) };
 }
 
-/** A missing field keeps its value; null removes it. */
+/** If the field is missing, its value stays; `null` removes it. */
 const changed = <T>(before: T | undefined, input: T | null | undefined): T | undefined =>
   input === undefined ? before : (input ?? undefined);
 
@@ -112,7 +112,10 @@ type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
 const storedName = <Name extends string>(name: Name) =>
   name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>;
 
-/** The optional fields of a changed account. A failure callback that is sent back as it was shown keeps its credentials. */
+/**
+ * The optional fields of a changed account. A failure callback may be sent back as it was shown; its hidden
+ * credentials are kept then.
+ */
 function withOptional(account: Account, input: AccountInput): Pick<Account, Camel<OptionalField>> {
   const all = optionalNames.map((name) => {
     const stored = storedName(name);
@@ -128,10 +131,7 @@ const shownOptional = (account: Account) =>
     readonly [Name in OptionalField]: AccountRecord[Name];
   };
 
-/**
- * @param now Unix milliseconds
- * @throws HttpError 400 if the account's limits contradict each other
- */
+/** @throws HttpError 400 if the account's limits contradict each other */
 export function withFields(account: Account, input: AccountInput, now: number): Account {
   const state =
     input.state ?? (input.active === undefined ? account.state : input.active ? 'active' : 'passive');
@@ -164,7 +164,10 @@ export function withFields(account: Account, input: AccountInput, now: number): 
   return { ...after, shards: shardsFor(after) };
 }
 
-/** Values of `modifying_state`, by the account's new state. Shown while workers may not know that state yet. */
+/**
+ * The values of `modifying_state`, by the account's new state. Shown until all workers must know the new
+ * state.
+ */
 const modifyingStates: Readonly<Record<string, string>> = {
   active: 'activated',
   passive: 'suspended',
@@ -191,7 +194,6 @@ export const shownSettings = (account: Account) =>
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   }) satisfies Partial<AccountRecord>;
 
-/** @param now Unix milliseconds */
 export function accountRecord(account: Account, secret: MasterSecret, now: number): AccountRecord {
   const { stateChangedAt = 0, state } = account;
   const isModifying = now - stateChangedAt < accountLifetimeMs;

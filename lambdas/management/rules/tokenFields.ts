@@ -17,7 +17,10 @@ type NewToken = z.infer<typeof newTokenInput>;
 
 export type AskedToken = Pick<NamedToken, 'name' | 'scope' | 'destinations' | 'endsAt'>;
 
-/** @param latest the end of the token that makes it, Unix milliseconds @throws HttpError 400 */
+/**
+ * @param latest when the token that makes the new one expires
+ * @throws HttpError 400
+ */
 export function readToken(body: Uint8Array, by: 'operator' | 'account', latest?: number): AskedToken {
   const [shape, allowed]: [z.ZodMiniType<NewToken>, string] =
     by === 'operator' ? [newTokenInput, allowedToken] : [newOwnTokenInput, allowedOwnToken];
@@ -53,7 +56,6 @@ export function readToken(body: Uint8Array, by: 'operator' | 'account', latest?:
   };
 }
 
-/** @throws HttpError 400 */
 export function readOverlap(body: Uint8Array) {
   const given =
     body.length === 0 ? {} : parseShape('The body', body, rotatedTokenInput, '{"overlap"?: "24h"}');

@@ -1,6 +1,7 @@
 /**
- * The bucket of large bodies. `lib/bundle.ts` bundles it separately, because the S3 client is larger than a handler. The
- * bucket's name and the client's preparation are passed in, to avoid a second copy of settings and metrics.
+ * The bucket of large bodies. `lib/bundle.ts` bundles it separately, because the S3 client is larger than a
+ * handler. The bucket's name and the preparation of clients are arguments, so that this bundle has no second
+ * copy of settings and metrics.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { clientOptions } from '../../aws/clientOptions.ts';
@@ -14,7 +15,7 @@ export interface BodyBucket {
 }
 
 export function openBucket(name: string, prepare: typeof prepareClient): BodyBucket {
-  // Each read adds a step to its command, so the client must not cache the steps of another.
+  // Each read adds a step to its command, so the client must not reuse the steps of another.
   const s3 = prepare(
     'S3',
     new S3Client({ ...clientOptions('bodies'), cacheMiddleware: false, forcePathStyle: true }),
@@ -31,7 +32,7 @@ export function openBucket(name: string, prepare: typeof prepareClient): BodyBuc
         content = await result.output?.Body?.transformToByteArray();
         return result;
       },
-      // The first step for an answer, inside the client's retries.
+      // The first step that gets the answer. It is part of each try, so that it is retried.
       { name: 'readWhole', step: 'deserialize', priority: 'high' },
     );
     await s3.send(command);

@@ -1,4 +1,4 @@
-/** `Svc-Debounce`: messages with one id become one message, delivered after a quiet period. */
+/** `Svc-Debounce`: messages with one id become one message, which is delivered after a quiet period. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { joinPeriod, periodKey } from '../../debounce/joinPeriod.ts';
 import { count } from '../../aws/metrics.ts';
@@ -16,9 +16,10 @@ import { answerOf, type PublishAnswer } from '../accept.ts';
 import type { Draft, Prepared } from '../prepare.ts';
 
 /**
- * Adds each message to its id's quiet period, with the newest body and settings.
+ * Adds each message to the quiet period of its id. The newest body and settings count.
  *
- * @throws HttpError 412, 429 or 503; a message may have been debounced with this body, and can be published again
+ * @throws HttpError 412, 429 or 503; a message may have been debounced with this body, and can be published
+ * again
  */
 export async function publishDebounced(
   account: Account,
@@ -54,12 +55,12 @@ async function debounceOne(
   const key = periodKey(account.id, id, isGroup ? (message.endpointName ?? message.url) : undefined);
   const { messageId, version, dueAt, firstDueAt, isFirst } = await joinPeriod({
     ...{ key, quietMs, mostMs, messageId: message.messageId },
-    // The worker looks for a missing row until its publisher must have finished.
+    // The worker reads a missing row again until its publisher must have finished.
     onBegin: (beginsAt) => sendJob({ ...attemptJob(message, 0), madeAt: beginsAt }, beginsAt),
   });
   const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version, firstDueAt } };
   const versioned = { ...timed, expiresAt: expiryOf(timed, limitsOf(account)) };
-  // Two publishes may write in parallel.
+  // Two publishes may write their bodies at the same time.
   const bodyId = `${messageId}~${version}`;
   const stored = await storeBody({ ...versioned, messageId: bodyId }, body, now());
   await putVersion(versioned, stored.at === 'row' ? { ...stored, id: bodyId } : stored);

@@ -9,30 +9,30 @@ import { endedUndelivered } from '../../message/history.ts';
 import type { Draft } from '../prepare.ts';
 
 export interface Deduplicated {
-  /** The message to accept under this id; undefined if the first one was accepted. */
+  /** The message to accept under this id; undefined if another publisher's message was accepted. */
   readonly draft: Draft | undefined;
   readonly messageId: string;
   readonly isDuplicate: boolean;
   readonly isDebounced?: boolean;
   readonly key?: string | undefined;
-  /** 503 if other publishers of this message did not finish in time. */
+  /** A 503 if other publishers of this message did not finish in time. */
   readonly error?: HttpError;
 }
 
-/** A publisher counts as dead if it has not accepted its message this long after its claim. */
+/** A publisher has died if its message is not accepted this long after it claimed the key. */
 const claimTimeoutMs = 2_000;
 /**
- * How long a request waits for other publishers, which may be dead. An API function times out after 28 s, and must then accept
- * its own messages.
+ * How long a request waits for other publishers, which may have died. An API function is ended after 28 s,
+ * and must have time to accept its own messages.
  */
 const longestWaitMs = 10_000;
-/** The longest pause between reads of a key; pauses double. */
+/** The pause before a key is read again doubles, up to this. */
 const longestPauseMs = 1_280;
 
 /**
- * Finds out whether a message is new, by claiming its key. If the first publisher dies after its claim, a waiting one accepts
- * the message under the same id. A message that was cancelled or failed permanently gives its key to the next. So a duplicate
- * always has a message that will be delivered.
+ * Claims a message's key, to find out whether the message is new. If the first publisher dies after its
+ * claim, one that waits accepts the message under the same id. If a message was cancelled or failed
+ * permanently, the next one gets its key. So a duplicate always has a message that will be delivered.
  *
  * @param waitUntil Unix milliseconds
  */
@@ -54,7 +54,7 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Dedu
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
         return { draft: inItsPlace, ...duplicate, key };
       }
-      // Another publisher claimed it first: the next read shows the outcome.
+      // Another publisher claimed the key first. The next read shows the outcome.
     } else if (time >= waitUntil) {
       return { draft: undefined, ...duplicate, error: heldUp() };
     }
@@ -70,7 +70,7 @@ const heldUp = (): HttpError =>
     `The same message is being published by other requests, which have not ended within ${longestWaitMs / secondMs} s; it was not accepted here, send it again.`,
   );
 
-/** Deduplicates one batch: the first of equal messages decides for all. */
+/** Deduplicates one batch. If messages are equal, the first one's result counts for all. */
 export function deduplicator(): (draft: Draft, by: Deduplication | undefined) => Promise<Deduplicated> {
   const firsts = new Map<string, Promise<Deduplicated>>();
   const waitUntil = now() + longestWaitMs;
@@ -85,7 +85,7 @@ export function deduplicator(): (draft: Draft, by: Deduplication | undefined) =>
   };
 }
 
-/** If this fails, the next publisher accepts the message again. */
+/** Confirms that a message was accepted. If this fails, the next publisher accepts the message again. */
 export async function confirmKey({ key, messageId }: Deduplicated): Promise<void> {
   if (key === undefined) return;
   try {
@@ -95,6 +95,6 @@ export async function confirmKey({ key, messageId }: Deduplicated): Promise<void
   }
 }
 
-/** @returns whether the message may be ended: false if another publisher relies on it */
+/** @returns whether the message may be ended; false if another publisher relies on it */
 export const giveUpKey = async ({ key, messageId, isDuplicate }: Deduplicated): Promise<boolean> =>
   !isDuplicate && (key === undefined || (await releaseKey(key, messageId)));

@@ -6,7 +6,7 @@ import type { MessageChanges } from '../../request/messageChange.ts';
 import { clockMarginMs, secondMs } from '../../shared/clock.ts';
 import type { Limits } from '../../value/limits.ts';
 
-/** @param before when the next attempt was due, Unix milliseconds */
+/** @param before when the next attempt was due before the change */
 export function changed(
   message: Message,
   { attempt, before }: { readonly attempt: number; readonly before: number },
@@ -31,7 +31,10 @@ export function changed(
   return { ...after, expiresAt: Math.max(message.expiresAt, needed) };
 }
 
-/** The entries of lines, and a queue's slots, name the delivery queue of their message. */
+/**
+ * Whether the changed message stays in the same delivery queue, which entries of lines and slots of queues
+ * name.
+ */
 export const isDeliverableBy = (
   { message: before, attempts }: { readonly message: Message; readonly attempts: readonly unknown[] },
   after: Message,

@@ -8,8 +8,9 @@ import type { Deduplication } from '../../options/deduplication.ts';
 export const deduplicationWindowMs = 10 * minuteMs;
 
 /**
- * Makes the key of equal messages. With an id: from account and id. By content: from account, destination, body, content type
- * and forwarded headers, except trace headers, which always differ. The keys differ for each endpoint of a URL group.
+ * Makes the key that equal messages share. With an id, it is made of the account and the id. By content, it
+ * is made of the account, destination, body, content type and forwarded headers, except trace headers, which
+ * always differ. Each endpoint of a URL group has a different key.
  */
 export function deduplicationKey(
   deduplication: Deduplication,

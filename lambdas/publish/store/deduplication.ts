@@ -14,18 +14,17 @@ const claimRow = z.object({
 /** A key's message, and whether it is accepted. */
 interface KeyClaim {
   readonly messageId: string;
-  /** When it was claimed, or renewed by another publisher, Unix milliseconds. */
+  /** When the key was claimed, or the claim renewed by another publisher. */
   readonly claimedAt: number;
-  /** Whether the message will be delivered. If not, its publisher is busy or dead. */
+  /** Whether the message will be delivered. Otherwise its publisher is still working, or has died. */
   readonly isAccepted: boolean;
 }
 
 interface NewClaim {
   readonly key: string;
   readonly messageId: string;
-  /** Unix milliseconds. */
   readonly now: number;
-  /** The window's end, Unix milliseconds. */
+  /** When messages stop being duplicates. */
   readonly until: number;
 }
 
@@ -38,7 +37,7 @@ const rowOf = ({ key, messageId, now, until }: NewClaim) => ({
 });
 
 /**
- * @param claim times in Unix milliseconds
+ * @param claim with times
  * @returns the valid claim: this one or an earlier one
  */
 export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
@@ -50,15 +49,15 @@ export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
   );
   if (isMade) return { messageId, claimedAt: now, isAccepted: false };
   const { isAccepted = false, until, ...rest } = claimRow.parse(row);
-  // The clock has stepped back since it was claimed: its window begins now.
+  // The clock has stepped back since the claim, so its window begins now.
   if (isAhead(until, claim.until)) await note(claim.key, rest.messageId, 'until', claim.until);
   return { ...rest, isAccepted };
 }
 
 /**
- * Claims a key whose message ended undelivered.
+ * Claims the key of a message that ended undelivered.
  *
- * @param before that message's id
+ * @param before the id of that message
  * @returns false if another publisher was faster
  */
 export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
@@ -81,9 +80,9 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
   note(key, messageId, 'isAccepted', true);
 
 /**
- * Renews an expired claim for another publisher.
+ * Takes over the claim of a publisher that has died.
  *
- * @param claim times in Unix milliseconds; claims made at `endedBy` or before have expired
+ * @param claim with times; claims made at `endedBy` or before have expired
  * @returns false if the first message was accepted or given up, or another publisher was faster
  */
 export const takeOver = (claim: {

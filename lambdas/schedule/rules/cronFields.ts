@@ -1,6 +1,6 @@
 /**
- * Checks the fields of a cron expression, and writes them for croner, which does not read wrapping ranges or a start with a
- * step (`5/15`), and misreads typing errors (`5*`, `JANFEB`).
+ * Checks the fields of a cron expression, and rewrites them for croner. croner does not accept wrapping
+ * ranges or a start with a step (`5/15`), and misreads mistakes (`5*`, `JANFEB`).
  */
 import { quote } from '../../error/httpError.ts';
 
@@ -8,14 +8,14 @@ interface Field {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** Names of the values, from `min` on. */
+  /** The names of the values, starting with that of `min`. */
   readonly names: readonly string[];
-  /** Another number for `min`: day of week 7 is Sunday, like 0. */
+  /** Another number for `min`: 7 is Sunday, like 0. */
   readonly alsoMin?: number;
   readonly allowed: string;
 }
 
-/** In written order. */
+/** In the order in which they are written. */
 const fields: readonly Field[] = [
   { name: 'minute', min: 0, max: 59, names: [], allowed: '0 to 59' },
   { name: 'hour', min: 0, max: 23, names: [], allowed: '0 to 23' },
@@ -39,14 +39,14 @@ const fields: readonly Field[] = [
 
 export type Refuse = (problem: string, allowed: string) => Error;
 
-/** @throws the error of `refuse` for the first wrong entry */
+/** @throws the error that `refuse` makes for the first wrong entry */
 export function plainFields(texts: readonly string[], refuse: Refuse): string {
   return fields.map((field, index) => plainField(field, texts[index] ?? '', refuse)).join(' ');
 }
 
 function plainField(field: Field, text: string, refuse: Refuse): string {
   const entries = text.split(',').map((entry) => plainEntry(field, entry, refuse));
-  // A list with `*` must not restrict a day field.
+  // If a list has `*`, every value matches.
   return entries.includes('*') ? '*' : entries.join(',');
 }
 

@@ -5,12 +5,10 @@ import { dayMs } from '../../shared/clock.ts';
 const catchUps = ['1', 'all'] as const;
 export type CatchUp = (typeof catchUps)[number];
 
-/** The most fires for `all`. */
 const mostMissed = 100;
-/** A fire's row is kept for 16 days. Older fires could be repeated. */
+/** The row of a fire is kept for 16 days. An older fire could be published twice. */
 const longestAgoMs = 14 * dayMs;
 
-/** @throws HttpError 400 */
 export function parseCatchUp(field: string, value: string): CatchUp {
   const read = catchUps.find((known) => known === value.toLowerCase());
   if (read === undefined) {
@@ -25,7 +23,7 @@ export function parseCatchUp(field: string, value: string): CatchUp {
  * Finds the missed fires to send: the last one, or the last 100, of the last 14 days.
  *
  * @param fires the schedule's fires after a time, in order
- * @param since the last fire made, or the schedule's start, Unix milliseconds
+ * @param since the last fire that was handled, or the schedule's start
  * @param until Unix milliseconds, exclusive
  */
 export function missedFires(

@@ -1,14 +1,16 @@
 /**
- * Translates cron expressions to Amazon EventBridge Scheduler's, by "Schedule types in EventBridge Scheduler",
- * https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based:
+ * Translates cron expressions to Amazon EventBridge Scheduler's, by "Schedule types in EventBridge
+ * Scheduler", https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based:
  *
- * - `cron(minutes hours day-of-month month day-of-week year)`; the values are 0-59, 0-23, 1-31, 1-12, 1-7 from Sunday, and
- *   1970-2199.
+ * - `cron(minutes hours day-of-month month day-of-week year)`; the values are 0-59, 0-23, 1-31, 1-12, 1-7
+ * from Sunday, and 1970-2199.
  * - `, - * /` in every field, but no `/` in day-of-week. A step is a start and an increment, as in `1/10`.
- * - One of the day fields must be `?`, so a date and a weekday need two expressions.
+ * - One of the day fields must be `?`. To fire on a day of the month and on a weekday, two expressions are
+ * needed.
  *
- * Scheduler accepts at most 256 characters (`ScheduleExpression` in the API's model). Wrapping ranges and steps in ranges are
- * not in the guide. Ranges in lists are only for expressions that would be too long.
+ * Scheduler accepts at most 256 characters (`ScheduleExpression` in the API's model). Wrapping ranges and
+ * steps in ranges are not in the guide. Lists contain ranges only if the expression would be too long
+ * otherwise.
  */
 import type { CronPattern } from 'croner';
 

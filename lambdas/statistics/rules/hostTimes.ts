@@ -4,10 +4,9 @@ import { hourMs } from '../../shared/clock.ts';
 export interface Timed {
   readonly url: string;
   readonly state: string;
-  /** Unix milliseconds. */
   readonly startedAt: number;
   readonly recordedAt: number;
-  /** 0 if there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
 }
 
@@ -15,7 +14,7 @@ export interface HostTime {
   readonly host: string;
   readonly attempts: number;
   readonly failures: number;
-  /** Milliseconds; undefined without answers. */
+  /** The median in milliseconds; undefined without answers. */
   readonly p50: number | undefined;
   readonly p95: number | undefined;
   readonly p99: number | undefined;
@@ -23,19 +22,24 @@ export interface HostTime {
   readonly firstFailure: number | undefined;
   readonly lastFailure: number | undefined;
   readonly lastSuccess: number | undefined;
-  /** When the first failure since the last success was sent; undefined if the last attempt succeeded. */
+  /** When the first failure since the last success was sent. Undefined if the last attempt succeeded. */
   readonly failingSince: number | undefined;
-  /** Failures since the last success. */
   readonly failuresInRow: number;
   /** The status of the last attempt; 0 if there was no answer. */
   readonly lastStatus: number;
 }
 
-/** The smallest value that is not exceeded by the given part of all values. @param sorted in ascending order */
+/**
+ * The smallest value that at least the given part of all values does not exceed. @param sorted in ascending
+ * order
+ */
 const percentile = (sorted: readonly number[], part: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 
-/** In ascending order. An attempt without an answer only shows the timeout. */
+/**
+ * The durations of answered attempts, in ascending order. Without an answer, the duration would be the
+ * timeout.
+ */
 const answerTimesOf = (attempts: readonly Timed[]): readonly number[] =>
   attempts
     .flatMap(({ status, startedAt, recordedAt }) => (status === 0 ? [] : [recordedAt - startedAt]))
@@ -65,11 +69,10 @@ function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
   };
 }
 
-/** Summarizes attempts by host, the host with the most attempts first. */
 export function hostTimesOf(attempts: readonly Timed[], most: number): readonly HostTime[] {
   const byHost = new Map<string, Timed[]>();
   for (const attempt of attempts) {
-    // A destination without a host, such as a function, is listed by itself.
+    // A destination without a host, such as a function, is listed under its own name.
     const host = hostOf(attempt.url);
     const own = byHost.get(host);
     if (own === undefined) byHost.set(host, [attempt]);
@@ -82,13 +85,13 @@ export function hostTimesOf(attempts: readonly Timed[], most: number): readonly 
 }
 
 /**
- * Consecutive failures from which on a host counts as failing: more than one message with the usual three retries can cause.
+ * A host is failing after this many consecutive failures, more than one message with three retries can cause.
  */
 const fewestFailures = 5;
-/** A host without attempts for this long does not count as failing. */
+/** A host that was not called for this long is no longer failing. */
 const failingForMs = hourMs;
 
-/** @param at Unix milliseconds, now */
+/** @param at now */
 export const isFailing = ({ failuresInRow, lastFailure = 0 }: HostTime, at: number): boolean =>
   failuresInRow >= fewestFailures && lastFailure >= at - failingForMs;
 
@@ -101,7 +104,7 @@ interface Step {
   readonly p99: number | undefined;
 }
 
-/** Counts attempts in steps of equal length. @param from Unix milliseconds, as `until` */
+/** Counts attempts in steps of equal length. @param from Unix milliseconds, like `until` */
 export function stepsOf(
   attempts: readonly Timed[],
   from: number,

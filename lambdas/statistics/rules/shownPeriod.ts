@@ -7,13 +7,12 @@ export interface ShownPeriod {
   /** Days in UTC, such as `2026-11-20`, oldest first. */
   readonly days: readonly string[];
   readonly today: string;
-  /** The first day of this month. */
   readonly month: string;
-  /** The first day to read: the first shown day, or the first day of the month if that is earlier. */
+  /** The first day to read: the first day that is shown, or the first of the month if that is earlier. */
   readonly first: string;
 }
 
-/** @param time Unix milliseconds of a moment of the last day */
+/** @param time on the last day */
 export function shownPeriod(time: number): ShownPeriod {
   const days = Array.from({ length: shownDays }, (_, index) => dayOf(time - (shownDays - 1 - index) * dayMs));
   const today = dayOf(time);

@@ -1,4 +1,4 @@
-/** Separate because few functions need it. */
+/** Usage by hour. Not in the file of usage rows, because few functions need it. */
 import * as z from 'zod/mini';
 import type { Usage } from '../../usage/usage.ts';
 import { dayOfRow, hourAttribute, usageRows } from '../../usage/usageRows.ts';

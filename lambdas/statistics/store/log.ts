@@ -1,4 +1,4 @@
-/** Reads the index `log`, and the prompt records, which are not in it. Eventually consistent. */
+/** Reads the index `log`, and prompt records, which are not in it. Eventually consistent. */
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -11,13 +11,11 @@ import { projectionOf, promptMs, recordedAtOf } from '../../message/rows.ts';
 export interface TimedAttempt {
   readonly url: string;
   readonly state: AttemptState;
-  /** Unix milliseconds. */
   readonly startedAt: number;
-  /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** 0 without an answer. */
+  /** The HTTP status; 0 without an answer. */
   readonly status: number;
-  /** Whether its message reports an alarm of the account. */
+  /** Whether the message reports an alarm of its account. */
   readonly isAlarm?: true | undefined;
 }
 
@@ -32,14 +30,14 @@ const timedRow = z.object({
 
 interface ReadAttempts {
   readonly attempts: readonly TimedAttempt[];
-  /** The oldest record's time if there are older ones, Unix milliseconds. */
+  /** The time of the oldest record that was read, if there are older ones. */
   readonly readFrom: number | undefined;
 }
 
 export interface WantedAttempts {
-  /** The most records to read; one call's megabyte by default. */
+  /** The most records to read. By default one call, of a megabyte. */
   readonly most?: number | undefined;
-  /** Unix milliseconds, inclusive. */
+  /** Inclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly destinations?: readonly string[] | undefined;
@@ -76,16 +74,19 @@ const filterOf = ({ destinations, of }: WantedAttempts): Terms =>
       }
     : { terms: '#of = :of', names: { '#of': of[0] }, values: { ':of': { S: of[1] } } };
 
-/** One of the two places of a shard's records. */
+/** A place of records: the index, or the rows beside messages. */
 interface Place {
   readonly query: (shard: string, from: number, to: number) => QueryCommandInput;
-  /** The time that a call has read to, Unix milliseconds; undefined at the end. */
+  /** The time up to which a page was read; undefined at the end. */
   readonly readTo: (page: QueryCommandOutput) => number | undefined;
-  /** All records are read that are at least this much later than that time. Milliseconds. */
+  /**
+   * Records may be out of order by this much (milliseconds). So only those that are this much later than the
+   * time read are complete.
+   */
   readonly marginMs: number;
-  /** Rows for each record. */
+  /** How many rows are read for each record. */
   readonly rows: number;
-  /** The most calls for the newest records. */
+  /** The most calls to find the newest records. */
   readonly calls: number;
 }
 
@@ -107,10 +108,12 @@ const late: Place = {
   calls: 1,
 };
 
-/** Each record has its message's row beside it, and a call may find only messages that wait. */
+/** A call also reads each message's own row, and messages that wait have no record. */
 const prompt: Place = { query: promptQuery, readTo, marginMs: promptMs + 1, rows: 2, calls: 10 };
 
-/** Reads a shard's newest records: one call of the index, and prompt ones as far back. */
+/**
+ * Reads a shard's newest records: those in the index with one call, and prompt ones from the same time on.
+ */
 export async function newestAttempts(shard: string, wanted: WantedAttempts): Promise<ReadAttempts> {
   const index = await newest(late, shard, wanted);
   const rest = await newest(prompt, shard, wanted, index.readFrom);
@@ -154,20 +157,22 @@ async function newest(place: Place, shard: string, wanted: WantedAttempts, far =
 }
 
 export interface LoggedEnd {
-  /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** An attempt's state; `HELD` while it waits for its host or completion; undefined for a cancellation. */
+  /**
+   * The state of the attempt; `HELD` while it waits for its host or its completion; undefined for a
+   * cancellation.
+   */
   readonly state: AttemptState | 'HELD' | undefined;
 }
 
-/** Records per read when counting. With long answers a read ends earlier, at 1 MB. */
+/** How many records a call reads to count them. If answers are long, it reads 1 MB. */
 const endsPerRead = 1_000;
 
 const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
 
 interface LoggedEnds {
   readonly records: readonly LoggedEnd[];
-  /** All records until then are read, Unix milliseconds. Undefined after the last record. */
+  /** All records up to this time are read. Undefined after the last record. */
   readonly readUntil: number | undefined;
 }
 
@@ -181,7 +186,8 @@ const endsIn = ({ Items = [] }: QueryCommandOutput): readonly LoggedEnd[] =>
   });
 
 /**
- * Reads a shard's records after a time, to count ends: one read of each list, or more if all its records have the same time.
+ * Reads a shard's records after a time, to count outcomes: one call for each place of records, or more if all
+ * records have the same time.
  *
  * @param behind Unix milliseconds, exclusive
  */
@@ -207,7 +213,7 @@ async function endsFrom(place: Place, shard: string, behind: number): Promise<Lo
   const records: LoggedEnd[] = [];
   for await (const page of pages) {
     records.push(...endsIn(page).filter(({ recordedAt }) => recordedAt > behind));
-    // A read may end between records with the same time. The next read starts with those.
+    // The page may end between records with the same time. The next call reads those again.
     const read = place.readTo(page);
     if (read !== undefined && read - 1 > behind) return { records, readUntil: read - 1 };
   }

@@ -8,9 +8,9 @@ import { put, unlessRefused, ifNew } from '../../aws/writes.ts';
 
 export interface KeptOutcomes {
   readonly counts: OutcomeCounts;
-  /** Unix milliseconds up to which each shard of the log is counted, in the order of the shards. */
+  /** Up to when each shard of the log is counted, in the order of shards. */
   readonly countedUntil: readonly number[];
-  /** Raised by each change; 0 if nothing was counted yet. */
+  /** Incremented by each change; 0 if nothing was counted yet. */
   readonly version: number;
 }
 
@@ -24,7 +24,7 @@ const outcomesRow = z.object({
   version: z.number(),
 });
 
-/** Three numbers take a third of the space of three named attributes. */
+/** A list of three numbers takes a third of the space of three named attributes. */
 const toRow = <Key extends string | number>(of: ReadonlyMap<Key, PerOutcome>): z.infer<typeof counts> =>
   Object.fromEntries(
     [...of].map(([key, { delivered, failed, cancelled }]) => [String(key), [delivered, failed, cancelled]]),
@@ -44,7 +44,8 @@ const fromRow = <Key>(
 const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 
 /**
- * Reads the counts, by default eventually consistent. With older counts, more of the log is read and the sums are the same.
+ * Reads the counts, by default eventually consistent. If they are older, more of the log is read, and the
+ * sums are the same.
  *
  * @returns undefined if all counts are too old to be shown
  */
@@ -70,8 +71,7 @@ export async function loadOutcomes(
 /**
  * Replaces the counts that were read.
  *
- * @param now Unix milliseconds
- * @returns false, without a change, if others have counted since
+ * @returns false, without a change, if another process has changed them
  */
 export function saveOutcomes(
   accountId: string,
@@ -89,7 +89,7 @@ export function saveOutcomes(
         retries: Object.fromEntries(retries),
         countedUntil,
         version: version + 1,
-        // By then all counts are too old to be shown.
+        // When all of these counts are too old to be shown.
         expiresAt: epochSeconds(now + (shownDays + 1) * dayMs),
       },
       version === 0 ? ifNew : { onlyIf: 'version = :version', values: { version } },

@@ -13,7 +13,7 @@ export async function loadNamed(
   accountId: string,
   name: string,
 ): Promise<Row | undefined> {
-  // DynamoDB refuses empty or long keys, so only valid names are read.
+  // Other names are not read, because DynamoDB refuses empty and long keys.
   if (!namePattern.test(name)) return undefined;
   return getRow(table.name, { accountId, name }, true);
 }

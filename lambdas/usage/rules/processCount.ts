@@ -1,16 +1,21 @@
 /**
- * A process's count of an account's usage on a day, and the last known counts of the others. It decides when `counter.ts`
- * reports.
+ * A process's count of an account's usage on a day, and the last known counts of the other processes. It
+ * decides when `counter.ts` reports.
  */
 import { isRecent, secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
 import { minus, noUsage, plus, type Usage } from '../usage.ts';
 
-/** Reports of requests in a second at full traffic. They show a process its share of the requests. */
+/**
+ * Reports per second of a process whose requests are at the limit. They show each process its share of the
+ * requests.
+ */
 const callReportsPerSecond = 10;
-/** Requests with a token, and webhook calls, with separate limits per second. */
+/** Authenticated requests, and webhook calls. Each has a separate limit per second. */
 export type LimitedRequests = 'calls' | 'hooks';
-/** After this time a process reads the others' counts again, because a limit may have been reached. */
+/**
+ * After this time a process reads the other processes' counts again, because a limit may have been reached.
+ */
 export const newsMs = 5 * secondMs;
 /** The shortest time over which a message rate is measured, so that one large request is not a high rate. */
 const leastMeasuredMs = secondMs / 4;
@@ -18,24 +23,23 @@ const leastMeasuredMs = secondMs / 4;
 export interface CountedLimits {
   readonly hardPerDay: number;
   readonly paidMessages: number;
-  /** Requests of each kind. */
+  /** The limit for requests of either kind. */
   readonly callsPerSecond: number;
 }
 
-/** A report to the row of the day. */
 interface Report {
-  /** Added to the row: the unreported count, and a part of a step in advance. */
+  /** The amount added to the row: the unreported count, and a part of a step in advance. */
   readonly added: Usage;
-  /** Counted by this process since its last report. */
+  /** The count of this process since its last report. */
   readonly counted: Usage;
   /** The row before the report. */
   readonly before: Usage;
 }
 
 export class ProcessCount {
-  /** The part of a step that is reported in advance; see `steps.ts`. */
+  /** The part of a step that is reported in advance; see `aheadOf` in `steps.ts`. */
   readonly #phase: number;
-  /** Messages of the month's earlier days. */
+  /** Messages on the earlier days of the month. */
   #earlierMessages = 0;
   /** The row of the day, as last read. */
   #reported = noUsage;
@@ -44,9 +48,7 @@ export class ProcessCount {
   #sinceReport = noUsage;
   /** This process's part of the account's messages between its last two reports, 0 to 1. */
   #messageShare = 1;
-  /** The same for requests, by kind. */
   #requestShares: Readonly<Record<LimitedRequests, number>> = { calls: 1, hooks: 1 };
-  /** Unix milliseconds of this process's last report. */
   #reportedAt = 0;
   /** Unix milliseconds at which the row of the day was last read. */
   #heardAt = 0;
@@ -62,7 +64,7 @@ export class ProcessCount {
     this.#rate = new MeasuredRate(perSecond);
   }
 
-  /** Messages that all processes count in a second; 0 if the measurement is too old. */
+  /** The messages per second of all processes; 0 if the measurement is too old. */
   perSecondAt(time: number): number {
     return this.hasNewsAt(time) ? this.#rate.perSecond : 0;
   }
@@ -75,7 +77,7 @@ export class ProcessCount {
     return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
   }
 
-  /** 1 if the measurement is too old. */
+  /** This process's share of the requests of a kind; 1 if the measurement is too old. */
   shareAt(kind: LimitedRequests, time: number): number {
     return isRecent(this.#reportedAt, newsMs, time) ? this.#requestShares[kind] : 1;
   }
@@ -106,7 +108,7 @@ export class ProcessCount {
     if (calls >= mostUnreported || hooks >= mostUnreported) return true;
     const step = this.#step(limits, time);
     const full = step - aheadOf(step, this.#phase);
-    // Too much was reported in advance if messages were given back, or if the step has become shorter.
+    // Messages were given back, or the step has become shorter, so that too much is reported.
     const isTooMuchReported = requests <= -step;
     return requests >= full || messages >= full || isTooMuchReported;
   }
@@ -140,23 +142,26 @@ export class ProcessCount {
   /** The number of messages after which this process reports. It is smaller near a limit. */
   #step({ hardPerDay, paidMessages }: CountedLimits, time: number): number {
     const capacity = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
-    // An old measurement of the rate counts as 0, which keeps the steps short and the row exact.
+    // If the rate was measured long ago, it counts as 0. Then steps are short and the row is exact.
     return stepOf(this.#reported.requests, Math.max(0, capacity), this.#messageShare, this.perSecondAt(time));
   }
 }
 
 class MeasuredRate {
-  /** The start of the current measurement; `at` in Unix milliseconds. */
+  /** The start of the current measurement; `at`. */
   #from: { readonly count: number; readonly at: number } | undefined;
   #measured: number;
   #present = 0;
 
-  /** @param perSecond an earlier rate, which is used until a new one is measured */
+  /** @param perSecond an earlier rate, used until a new one is measured */
   constructor(perSecond: number) {
     this.#measured = perSecond;
   }
 
-  /** Growth in a second. The current measurement is used if it is already higher, because traffic may have just begun. */
+  /**
+   * Growth per second. If the current measurement is already higher, it counts, because traffic may have just
+   * begun.
+   */
   get perSecond(): number {
     return Math.max(this.#measured, this.#present);
   }

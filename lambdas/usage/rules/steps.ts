@@ -1,21 +1,22 @@
 /**
- * Steps in which a process adds its count to the account's row of the day. Reporting each message would cost $0.63 per million
- * messages, a tenth of the bill. A step is the smallest of four numbers, each for a promise of docs/limits.md, "What counts,
- * and how exactly":
+ * A process adds its count to the account's row of the day in steps. Reporting each message would cost $0.63
+ * per million messages, a tenth of the bill. A step is the smallest of four numbers. Each keeps a promise of
+ * docs/limits.md, "What counts, and how exactly":
  *
  * - A sixteenth of the slack, because a process that ends loses its unreported count.
- * - Half of the slack, divided among all processes by their shares of the traffic, because they do not know of each other
- *   between two reports. Otherwise a hundred busy processes would exceed the hard limit by six hundred messages.
+ * - Half of the slack, divided among all processes by their shares of the traffic, because a process does not
+ * see the others' counts between two reports. Otherwise a hundred busy processes would exceed the hard limit
+ * by six hundred messages.
  * - A sixteenth of the remaining capacity, so that close to a limit each message is reported.
  * - An eighth of the count, so that a small account's messages are counted one by one.
  *
- * Except near a limit, a step is at least a two-hundredth of the messages that all processes count in a second, up to half of
- * the slack. A row takes 1,000 writes a second, and at 10,000 messages a second the four rules alone would cause several
- * thousand in the first minute of each day.
+ * Except near a limit, a step is at least a two-hundredth of the messages that all processes count in a
+ * second, up to half of the slack. A row takes 1,000 writes a second, and at 10,000 messages a second the
+ * four rules alone would cause several thousand in the first minute of each day.
  *
- * A process that ends would lose half a step on average. So each process reports a random part of its first step in advance
- * (`aheadOf`). Then n messages make n/step reports on average, and errors mostly cancel out: about √k · step / 2 remains of k
- * processes.
+ * A process that ends loses half a step on average. To make up for it, each process reports a random part of
+ * its first step in advance (`aheadOf`). Then n messages make n/step reports on average, and errors mostly
+ * cancel out: about √k · step / 2 remains of k processes.
  */
 
 /** The allowed error of a day's count: the larger of this many messages and this part of the count. */
@@ -26,7 +27,7 @@ const processPart = 1 / 16;
 const togetherPart = 1 / 2;
 const countPart = 1 / 8;
 
-/** Reports of all processes in a second: a fifth of what a row takes, because traffic comes in waves. */
+/** Reports per second of all processes: a fifth of what a row takes, because traffic comes in waves. */
 const mostReportsPerSecond = 200;
 const seldomPart = 1 / 2;
 

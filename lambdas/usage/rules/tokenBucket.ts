@@ -6,7 +6,6 @@ import { secondMs } from '../../shared/clock.ts';
 
 export interface TokenBucket {
   readonly level: number;
-  /** Unix milliseconds. */
   readonly at: number;
 }
 
@@ -14,17 +13,16 @@ export interface Taken {
   readonly bucket: TokenBucket;
   readonly isTaken: boolean;
   readonly left: number;
-  /** Unix milliseconds from which on more can be taken. */
+  /** When more tokens can be taken. */
   readonly moreAt: number;
 }
 
 /**
- * Takes tokens out of a bucket.
+ * Takes tokens from a bucket.
  *
  * @param bucket undefined for a full one
- * @param perSecond the rate, and the tokens that the bucket holds
- * @param least the level that is required: the amount itself, or less if an amount may be larger than the bucket
- * @param now Unix milliseconds
+ * @param perSecond the rate, and the capacity of the bucket
+ * @param least the level that is required: the amount itself, or less if an amount may exceed the capacity
  */
 export function takeTokens(
   bucket: TokenBucket | undefined,
@@ -34,7 +32,7 @@ export function takeTokens(
   now: number,
 ): Taken {
   const holds = Math.max(perSecond, least);
-  // A clock that has stepped back adds nothing.
+  // If the clock has stepped back, nothing is added.
   const added = bucket === undefined ? holds : (Math.max(0, now - bucket.at) / secondMs) * perSecond;
   const filled = Math.min(holds, (bucket?.level ?? 0) + added);
   const isTaken = filled >= least;

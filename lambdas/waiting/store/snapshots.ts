@@ -1,4 +1,7 @@
-/** Rows of the usage table save the waiting messages, so that a process that starts later reads only what is newer. */
+/**
+ * Saves the waiting messages in rows of the usage table, so that a process that starts later reads only what
+ * is newer.
+ */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import { putAll, queryRows } from '../../aws/dynamodb.ts';
@@ -10,7 +13,7 @@ import { messageKinds, messageStates } from '../../wire/states.ts';
 
 const text = z.optional(z.string());
 const snapshot = z.object({
-  /** All that was published and recorded until then is in it, Unix milliseconds. */
+  /** Everything that was published and recorded before this time is included. */
   until: z.number(),
   subjects: z.array(
     z.object({
@@ -60,10 +63,7 @@ export async function saveSnapshot(accountId: string, saved: Snapshot): Promise<
   await putAll(settings.usageTable, rows);
 }
 
-/**
- * @param now Unix milliseconds
- * @returns undefined if there is none, or if parts of it are from another time
- */
+/** @returns undefined if there is no snapshot, or its parts are from different times */
 export async function loadSnapshot(accountId: string, now: number): Promise<Snapshot | undefined> {
   const parts: z.infer<typeof part>[] = [];
   const query = {

@@ -15,7 +15,6 @@ const row = z.object({ marks: z.set(z.string()) });
 /**
  * @param job a unique name
  * @param mark different for each start
- * @param now Unix milliseconds
  * @returns the number of recorded starts, including this one
  */
 export async function noteStart(job: string, mark: string, now: number): Promise<number> {
@@ -28,14 +27,12 @@ export async function noteStart(job: string, mark: string, now: number): Promise
   return row.parse(outcome.row).marks.size;
 }
 
-/** Unknown marks are ignored. @param now Unix milliseconds */
 export async function removeStarts(job: string, marks: readonly string[], now: number): Promise<void> {
   await update(settings.usageTable, keyOf(job), 'DELETE marks :marks SET expiresAt = :expiresAt', {
     values: { marks: new Set(marks), expiresAt: epochSeconds(now + keptMs) },
   });
 }
 
-/** Includes deaths. @param now Unix milliseconds */
 export async function forgetStarts(job: string, now: number): Promise<void> {
   await update(settings.usageTable, keyOf(job), 'REMOVE marks SET expiresAt = :expiresAt', {
     values: { expiresAt: epochSeconds(now + keptMs) },

@@ -1,6 +1,6 @@
 /**
- * A semaphore around large data in memory, first come, first served. A small hold is not counted and never waits. A hold larger
- * than the budget waits until nothing else is held.
+ * A semaphore for large data in memory. Holds are granted in the order of arrival. A small hold is not
+ * counted and never waits. A hold larger than the budget waits until nothing else is held.
  */
 export class ByteBudget {
   readonly #total: number;
@@ -18,13 +18,13 @@ export class ByteBudget {
     this.#small = small;
   }
 
-  /** Bytes held now, and the maximum so far. */
+  /** Bytes that are held now, and the most that were held at one time. */
   get held(): { readonly now: number; readonly most: number } {
     return { now: this.#held, most: this.#most };
   }
 
   /**
-   * A holder must not acquire more: two such holders could wait for each other.
+   * Waits for memory. A holder must not acquire more: two such holders could wait for each other.
    *
    * @returns undefined after the timeout
    */
@@ -43,7 +43,7 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
         resolve(undefined);
-        // This waiter may have blocked smaller ones behind it.
+        // The hold that gave up may have kept smaller ones waiting.
         this.#beginNext();
       }, timeoutMs);
       this.#waiting.push(waiter);
@@ -79,8 +79,7 @@ export class ByteBudget {
 }
 
 interface Hold {
-  /** Gives back all but this many bytes. */
   readonly shrinkTo: (bytes: number) => void;
-  /** Gives back all bytes. Can be repeated. */
+  /** Gives back all bytes. A second call does nothing. */
   readonly release: () => void;
 }

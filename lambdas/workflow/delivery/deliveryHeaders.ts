@@ -1,4 +1,7 @@
-/** The headers of a run's requests to its endpoint. Calls to third parties are ordinary messages without them. */
+/**
+ * The headers of a run's requests to its endpoint. Calls to third parties are ordinary messages without these
+ * headers.
+ */
 import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
 import { forwardedByRun, forwardedToEndpoint, overlaid } from '../rules/forwarding.ts';
@@ -11,7 +14,7 @@ const protocolVersion = '1';
 export interface DeliveringRun
   extends Run, Pick<RunStart, 'prefix' | 'forwarded' | 'sdkVersion' | 'isUnknownClient'> {}
 
-/** All bodies for endpoints are JSON, whichever type the payload has. */
+/** Bodies for endpoints are always JSON, whichever type the payload has. */
 const json: Header = ['content-type', 'application/json'];
 
 const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
@@ -23,7 +26,7 @@ const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
     'workflow-calltype': callType,
   });
 
-/** Omits headers of the service, with any accepted prefix. */
+/** Removes headers of the service, with any accepted prefix. */
 const without = (
   headers: readonly Header[],
   names: readonly string[],
@@ -33,7 +36,8 @@ const without = (
 const marksOfLists = ['workflow-sdk-version', 'workflow-unknown-sdk'] as const;
 
 /**
- * Makes the headers of a delivery of entries. Without the client's version, the endpoint would start another run.
+ * Makes the headers of a delivery of entries. They name the client's version; otherwise the endpoint would
+ * start another run.
  *
  * @param own forwarded headers of the delivered message itself
  */
@@ -62,7 +66,10 @@ export function callResultHeaders(
   return overlaid(without(forwarded, marksOfLists, prefixes), [...ofRun(run, 'fromCallback'), json]);
 }
 
-/** @param ofFailure the start's forwarded headers for the failure callback, or the run's own if it has none */
+/**
+ * @param ofFailure headers that the start forwards to the failure callback, or those of the run if there are
+ * none
+ */
 export function failureHeaders(
   run: DeliveringRun,
   ofFailure: readonly Header[],

@@ -7,10 +7,11 @@ const notAWorkflow =
 const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 major version';
 
 /**
- * Detects from the answer to a run's first delivery that its destination is not a workflow endpoint, or has a client that is
- * too old. An ordinary server may answer 200 to anything.
+ * Detects from the answer to a run's first delivery that its destination is not a workflow endpoint, or has a
+ * client that is too old. An ordinary server may answer 200 to anything.
  *
- * @returns the run's error, after which nothing is retried; undefined if the endpoint is right, or if the attempt failed anyway
+ * @returns the error with which the run fails at once; undefined if the endpoint is right, or if the attempt
+ * failed anyway
  */
 export function wrongDestination(
   run: {
@@ -27,6 +28,7 @@ export function wrongDestination(
   const says = (name: string): boolean =>
     valuesOf(response.headers, headerName(run.prefix, name).toLowerCase()).length > 0;
   if (!says('workflow-sdk-version')) return notAWorkflow;
-  // Only clients from 1.0 on can serve a run without a client, and only they send their version.
+  // A run that was started without a client requires a client from 1.0 on at its endpoint. Only those send
+  // their version.
   return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
 }

@@ -16,7 +16,7 @@ import { memory, memoryTimeoutMs } from './memory.ts';
 
 const holdsNothing = (): undefined => undefined;
 
-/** Milliseconds. A run that was read this recently is not read again. */
+/** A run that was read less long ago (ms) is not read again. */
 const freshMs = 10;
 
 const allIsWell = (): undefined => undefined;
@@ -31,7 +31,8 @@ const deliveringRun = (
 
 /**
  * @param body the message's stored body
- * @returns undefined if the run has ended and the message must be dropped; `later` if there is no memory for the body
+ * @returns undefined if the run has ended and the message must be dropped; `later` if there is not enough
+ * memory for the body
  */
 export async function openDelivery(
   message: Message,
@@ -43,7 +44,7 @@ export async function openDelivery(
   const snapshot = await loadSnapshot(key);
   const isOfRun = snapshot?.startSeq === part.startSeq;
   if (part.role === 'failureRequest') {
-    // The message is delivered after the run's end, perhaps during another run of the same id.
+    // A failure callback is delivered after the run's end, perhaps while another run has the same id.
     const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
     const start = isOfRun ? await settingsOfRun(key, snapshot) : run?.start;
     if (start === undefined) return undefined;
@@ -77,7 +78,7 @@ async function openList(
   const { entries, forwarded } = place;
   const features = new Set(start.features);
   const bytes = list.bytesOf(entries);
-  // The client reads the whole list, not just the part of this delivery.
+  // The client reads the whole list, even if this delivery has only a part of it.
   const isEmpty =
     isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && list.fitsIntoAnswer();
   const headers = listHeaders(deliveringRun(key, snapshot, start), forwarded, headerPrefixes);
@@ -94,7 +95,7 @@ async function openList(
   try {
     const body = await list.bodyOf(entries);
     hold.shrinkTo(body.length);
-    // The run may have ended during the wait for memory or bodies.
+    // The run may have ended while this job waited for memory or read bodies.
     const isStill = isRecent(readAt, freshMs, now()) || (await loadRunList(key, startSeq)) !== undefined;
     if (isStill) return { ...opened, body, release: hold.release };
   } catch (error) {

@@ -14,7 +14,7 @@ import { endOfRun, followEndOrLeave } from '../steps/end.ts';
 import { loadRun } from '../runs/loadRun.ts';
 import { failureCallbackOf, keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
 
-/** Stores the failure callback while the whole response is available. {@link failRun} sends its job. */
+/** Stores the failure callback while the whole response is in memory. {@link failRun} sends its job. */
 export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt, response } = made;
   const run = await loadRun(keyOf(made, part), part.startSeq);
@@ -31,8 +31,8 @@ const keptBeginning = (response: KeptResponse): KeptResponse => ({
 });
 
 /**
- * Fails a run after a delivery to its endpoint has failed permanently. Only the delivery that failed the run makes a dead
- * letter and sends the failure callback. Can be repeated.
+ * Fails a run after a delivery to its endpoint has failed permanently. Only the delivery that failed the run
+ * creates a dead letter and sends the failure callback. Can be repeated.
  */
 export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt } = recorded;
@@ -66,7 +66,7 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { failure } = found.record;
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
-  // Another process may have written the end and died before this.
+  // Another process may have written the end and died before it did this.
   await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 

@@ -10,7 +10,7 @@ import { listBody } from '../runs/listBody.ts';
 import type { Run } from '../run.ts';
 
 /**
- * The run's payload, or the list for old clients.
+ * The run's payload, or for old clients the list of entries.
  *
  * @param entries those of the failed delivery
  */
@@ -20,10 +20,11 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
 }
 
 /**
- * Makes the body of a failure request: a callback's body, with the run. A response too long for `maxBytes` is shortened so that
- * JSON can still be parsed. The source is never shortened, because it is the run's input.
+ * Makes the body of a failure callback: that of an ordinary callback, with the run. A response too long for
+ * `maxBytes` is shortened so that JSON can still be parsed. The source is never shortened, because it is the
+ * run's input.
  *
- * @param details those of the failed delivery; its `body` is the source
+ * @param details of the failed delivery; its `body` is the source
  */
 export const failureBody = (run: Run, details: CallbackDetails, maxBytes: number): Uint8Array =>
   failedCallbackBody(
@@ -47,7 +48,7 @@ export const hasNoFunction = (prefix: string, headers: readonly Header[]): boole
 
 /**
  * @param prefix the header prefix of the run's dialect
- * @param headers those of the answer
+ * @param headers of the answer
  * @returns undefined if the endpoint has no failure function
  */
 export const failureFunctionStateAfter = (

@@ -30,9 +30,9 @@ export const failureCallbackOf = (
   failureCallback ?? accountCallbackSettings(account.failureCallback, account);
 
 /**
- * Stores the failure callback of a run. Replaces the message of an earlier try.
+ * Stores the failure callback of a run. It replaces one that an earlier try stored.
  *
- * @param request its id, and its time in Unix milliseconds
+ * @param request its id, and its time
  * @returns the message, whose job must still be sent; undefined if the failure is not reported
  */
 export async function storeRequestOf(
@@ -48,7 +48,7 @@ export async function storeRequestOf(
   const { delayMs, ...ofCallback } = callback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  // Clients before 1.0 read the user's headers from here.
+  // Clients before 1.0 read the user's headers from the body.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
   const details = {
     ...failed,
@@ -61,7 +61,7 @@ export async function storeRequestOf(
   const message: Message = {
     ...ofCallback,
     headers: withTrace(ofCallback.headers, start.forwarded),
-    // The body has the run's payload and headers, so it is redacted if they are.
+    // The body contains the run's payload and headers, so it is redacted if those are.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
     deferredMs,
@@ -90,7 +90,7 @@ export const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): Ru
   runId,
 });
 
-/** Derived from the failed attempt. */
+/** The failure callback's id, derived from the failed attempt. */
 export const requestIdOf = ({ history, attempt }: RecordedAttempt): string =>
   derivedId(
     'msg',

@@ -1,6 +1,6 @@
 /**
- * Gives up jobs of runs that fail inside the service repeatedly, or that kill their workers. A run that would wait forever
- * fails visibly.
+ * Gives up jobs of runs that fail repeatedly inside the service, or that kill their workers. Their runs fail,
+ * instead of waiting forever.
  */
 import type { Account } from '../../account/account.ts';
 import { log } from '../../aws/log.ts';
@@ -17,7 +17,7 @@ import { loadSnapshot } from '../store/journals.ts';
 import { isStuck } from '../waits/checkWait.ts';
 import { errorField, failGivenUp, sayGivenUp } from './otherFailures.ts';
 
-/** A run also cannot continue if its records cannot be read. */
+/** A run whose records cannot be read cannot continue either. */
 async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
   try {
     return await check();
@@ -28,7 +28,7 @@ async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {
 }
 
 /**
- * A run that was not delivered fails, because it would be active forever.
+ * Gives up the start of a run. A run that was not delivered fails. Otherwise it would be active forever.
  *
  * @throws if it must be retried
  */
@@ -41,7 +41,7 @@ export async function giveUpStart(job: RunStartJob, why: GiveUpReason): Promise<
 }
 
 /**
- * The invoker is told of a failure, or fails.
+ * Gives up the work after a run's end. The run that waits for this one gets a failure, or fails itself.
  *
  * @throws if it must be retried
  */
@@ -75,7 +75,11 @@ async function failInvoker(
   if (snapshot?.createdAt === createdAt) await failGivenUp(key, snapshot.startSeq, why, what);
 }
 
-/** The run fails if it would wait forever. @throws if it must be retried */
+/**
+ * Gives up a wait's timeout. The run fails if it would wait forever.
+ *
+ * @throws if it must be retried
+ */
 export async function giveUpWait(
   { accountId, runId, seq }: WaitTimeoutJob,
   why: GiveUpReason,

@@ -1,4 +1,4 @@
-/** Fails runs for other reasons than a failed delivery. */
+/** Fails runs for reasons other than a failed delivery. */
 import { ownerOf } from '../../account/owner.ts';
 import { log } from '../../aws/log.ts';
 import { failAttempt, giveUpAttempt } from '../../delivery/giveUp.ts';
@@ -30,7 +30,7 @@ export const errorField = (error: unknown): { readonly error: Error | string } =
 /**
  * Fails a run that cannot continue because one of its jobs was given up. Can be repeated.
  *
- * @param what the job, for the error
+ * @param what names the job in the error
  * @throws if it must be retried
  */
 export async function failGivenUp(
@@ -73,10 +73,10 @@ export async function failRefused({
 }
 
 /**
- * Fails a run by a delivery that is made only for this and never sent.
+ * Fails a run by means of a message that is never sent, which has the failure.
  *
- * @param mark the reason, which distinguishes this delivery from similar ones
- * @param fail fails the delivery
+ * @param mark the reason, so that messages for different reasons have different ids
+ * @param fail fails the message
  * @returns false if the run has ended, or its account is gone
  */
 async function failByOwnDelivery(
@@ -90,7 +90,7 @@ async function failByOwnDelivery(
   if (snapshot?.startSeq !== startSeq) return false;
   const messageId = derivedId('msg', snapshot.createdAt, JSON.stringify([accountId, runId, startSeq, mark]));
   if (!isActive(snapshot)) {
-    // An earlier process may have ended the run and died before it reported the end.
+    // An earlier process may have ended the run and died before the work that follows.
     const before = await loadMessage({ accountId, messageId });
     if (before !== undefined) await fail(attemptJob(before.message, 0));
     return false;
@@ -112,14 +112,15 @@ async function failByOwnDelivery(
     createdAt: time,
     notBefore: time,
   });
-  // The message takes no slot of a lane.
   const message = { ...made, flowControl: undefined };
   if ((await loadMessage(message)) === undefined) await putMessage(message, emptyBody);
   await fail(attemptJob(message, 0));
   return true;
 }
 
-/** The failure is not reported, but later submissions are refused. */
+/**
+ * Ends a run whose records cannot be read. Its failure is not reported, but later submissions are refused.
+ */
 async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
   await changeRun(key, (snapshot) =>
     snapshot?.startSeq === startSeq && isActive(snapshot)

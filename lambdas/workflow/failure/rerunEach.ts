@@ -1,6 +1,6 @@
 /**
- * Runs failed runs again. The new run is stored whole before the dead letter's row names it, and the dead letter is removed
- * last. So a process that dies loses no run and starts none twice.
+ * Runs failed runs again. First the new run is stored completely, then the dead letter's row names it, and
+ * finally the dead letter is removed. So if a process dies, no run is lost or started twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Account } from '../../account/account.ts';
@@ -20,17 +20,22 @@ import { loadRun } from '../runs/loadRun.ts';
 import { chooseRun, claimRun, findRerun } from '../store/deadRuns.ts';
 import { noteRerun } from '../store/journals.ts';
 
-/** The first pause before reading dead letters that other processes have claimed; pauses double. */
+/**
+ * Dead letters that other processes have claimed are read again after this pause, which doubles each time.
+ */
 const firstPauseMs = 500;
 
 /** Dead letters in one step of a bulk operation. */
 export const takenAtOnce = 20;
-/** The bodies of one run have up to 32 MB. */
+/** At most this many, because the bodies of a run have up to 32 MB. */
 const copiedAtOnce = 4;
 
 const notedAtOnce = 10;
 
-/** The new run; the dead letter is gone; the run could not be started; or a limit of the account refuses it. */
+/**
+ * The new run; `gone` if the dead letter is gone; `failed` if the run could not be started; or the refusal if
+ * a limit of the account does not allow it.
+ */
 type RerunOutcome = { readonly newRunId: string } | 'gone' | 'failed' | HttpError;
 
 /** A requested dead letter; only its id if it is not in the queue. */
@@ -40,7 +45,7 @@ export interface WantedRerun {
 }
 
 /**
- * @param until when to stop waiting for other processes, Unix milliseconds
+ * @param until when to stop waiting for other processes
  * @returns the outcomes, in the order of the dead letters
  */
 export async function rerunEach(
@@ -66,7 +71,6 @@ export async function rerunEach(
       const leftMs = until - now();
       for (const { dlqId } of leftMs <= 0 ? theirs : []) outcomes.set(dlqId, 'failed');
       if (leftMs <= 0 || theirs.length === 0) return;
-      // A longer pause would leave no time for the answer.
       await setTimeout(Math.min(pauseMs, leftMs));
       left = theirs;
     }
@@ -108,7 +112,7 @@ async function takeEach(
 interface Made {
   readonly deadLetter: DeadLetterOfRun;
   readonly runId: string;
-  /** Undefined if the run's id has had another run since. */
+  /** Undefined if the run's id has another run now. */
   readonly begun: Begun | undefined;
 }
 
@@ -120,7 +124,7 @@ function logFailure(error: unknown, dlqIds: readonly string[]): 'failed' {
   return 'failed';
 }
 
-/** Makes the run that resumes a dead letter, unless another process does. */
+/** Makes the run that resumes a dead letter, unless another process is doing it. */
 async function take(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -142,7 +146,7 @@ async function take(
     if (failed === undefined) return 'gone';
     const own = newId('wfr', now());
     const copy = await copyRun(account, failed, own, plan);
-    // From here on, the dead letter may have chosen the run.
+    // From here on, the dead letter may name this run as the one that resumes it.
     await sendStartChecks([
       { accountId: account.id, runId: own, messageId: copy.record.entry.messageId, dlqId },
     ]);
@@ -155,7 +159,7 @@ async function take(
   }
 }
 
-/** @returns whether the runs were delivered; otherwise the next request or the job of the start does it */
+/** @returns whether the runs were delivered; otherwise the next request or a job does it */
 async function send(account: Account, made: readonly Made[]): Promise<boolean> {
   const deadLetters = made.map(({ deadLetter }) => deadLetter);
   try {
@@ -171,7 +175,7 @@ async function send(account: Account, made: readonly Made[]): Promise<boolean> {
     );
     return false;
   }
-  // Recorded first, so that another process repeats it if this one dies.
+  // Recorded before anything is sent, so that another process continues if this one dies.
   await eachOf(made, notedAtOnce, async ({ deadLetter, runId }) => {
     const { runId: failed, startSeq } = deadLetter.workflow;
     const note = noteRerun({ accountId: account.id, runId: failed }, startSeq, {

@@ -12,7 +12,7 @@ import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
 import type { RerunPlan } from '../runs/copyRun.ts';
 
 /**
- * Sends the failure callback to another URL.
+ * Replaces settings of the failure callback.
  *
  * @param asked the callback of the request, with defaults for missing settings
  * @param given the settings that the request has; others come from the failed run
@@ -62,7 +62,7 @@ export async function rerunPlans(
         ? [...new Set([...failed.features, 'WF_TriggerOnConfig' as const])]
         : failed.features,
       failureCallback: failureCallbackOf(failed, failureCallback, ofCallback),
-      // The invoker was told of the failure and no longer waits.
+      // The run that waited for the failed run got its failure, and no longer waits.
       invoker: undefined,
       resumes: { runId, createdAt },
     }),

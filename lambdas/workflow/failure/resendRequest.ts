@@ -1,4 +1,4 @@
-/** The message that calls a run's failure function at a user's request. */
+/** Sends the message that calls a run's failure function again, at a user's request. */
 import type { Account } from '../../account/account.ts';
 import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
@@ -17,13 +17,13 @@ export const runOf = ({ message: { accountId }, workflow: { runId } }: DeadLette
   runId,
 });
 
-/** Undefined if the id has a new run. */
+/** The state of the failure function; undefined if the run's id has another run now. */
 export const stateIn = (
   snapshot: Snapshot | undefined,
   { workflow }: DeadLetterOfRun,
 ): Snapshot['failureState'] => (snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined);
 
-/** Not if the message was attempted or has ended. */
+/** Sends the message's job again, unless the message was attempted or has ended. */
 export async function sendAgain(
   account: Account,
   deadLetter: DeadLetterOfRun,
@@ -36,7 +36,7 @@ export async function sendAgain(
   const [run, failed] = await Promise.all([loadRun(key, deadLetter.workflow.startSeq), loadMessage(message)]);
   const last = failed?.attempts.find(({ number }) => number === retried);
   if (run === undefined) throw noSuchDeadLetter(dlqId);
-  // Written first, because the message's end overwrites it.
+  // Written before the message is sent, because the message's end overwrites it.
   await noteFailureState(key.accountId, dlqId, 'CALLBACK_INPROGRESS', 'CALLBACK_FAIL');
   const { responseStatus: status, responseHeaders: headers, responseBody, error } = deadLetter;
   const response = last?.response ?? { status, error, headers, body: responseBody ?? new Uint8Array() };

@@ -1,4 +1,4 @@
-/** Finds the hanging runs of an account, at no cost for other runs. */
+/** Finds the hanging runs of an account. */
 import type { Account } from '../../account/account.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
 import { isFinal } from '../../message/message.ts';
@@ -17,14 +17,14 @@ interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'u
 
 export interface HangingRuns {
   readonly found: readonly HangingRun[];
-  /** Unix milliseconds: earlier runs were not checked. Undefined if all were. */
+  /** Runs that started before this time were not checked. Undefined if all were. */
   readonly lookedFrom: number | undefined;
 }
 
 const mostLookedAt = 1_000;
 const lookedAtAtOnce = 20;
 
-/** Reads only the last record of a run, which is enough for most runs. */
+/** Reads only the last record of a run, which is usually enough. */
 async function isBusy(
   { accountId }: RunKey,
   record: JournalRecord,
@@ -33,7 +33,8 @@ async function isBusy(
 ): Promise<boolean> {
   if (!isActive(snapshot) || isAwaiting(snapshot) || record.at > at - quietMs) return true;
   if (entriesOf(record).some(({ notBefore }) => notBefore > at)) return true;
-  // Most copied steps are never delivered, so they do not show that something is pending.
+  // Steps that were copied from another run are usually not delivered, so they do not show that something is
+  // pending.
   const ids = record.kind === 'steps' && record.isCopy === true ? [] : awaitedBy(record);
   const histories = await loadRunHistories(accountId, ids);
   return ids.some((id) => {
@@ -44,7 +45,7 @@ async function isBusy(
 
 export async function loadHanging(key: RunKey, startSeq: number): Promise<Hanging | undefined> {
   const newest = await loadNewest(key);
-  // The listed run may have ended, and its id may have a newer run.
+  // The run may have ended, and its id may have another run now.
   if (newest?.snapshot.startSeq !== startSeq) return undefined;
   if (await isBusy(key, newest.record, newest.snapshot, now())) return undefined;
   const journal = await loadRunJournal(key, startSeq);
@@ -54,7 +55,7 @@ export async function loadHanging(key: RunKey, startSeq: number): Promise<Hangin
 
 export async function findHangingRuns({ id: accountId }: Account, until: number): Promise<HangingRuns> {
   const parts = await Promise.all(runShardsOf(accountId).map(newestActiveRuns));
-  // The partitions are read back to different times. All runs are known only from the latest of these on.
+  // The partitions were read back to different times. Only runs after the latest of these times are complete.
   const readFrom = Math.max(0, ...parts.flatMap(({ oldest }) => oldest?.time ?? []));
   const runs = parts
     .flatMap((part) => part.runs)

@@ -1,6 +1,6 @@
 /**
- * Replaces an active run by a new one. The new run is stored whole, then the start of the old one names it, then the old one is
- * cancelled. If a process dies in between, the next request continues.
+ * Replaces an active run with a new one. First the new run is stored completely, then the old run's start
+ * names it, and finally the old run is cancelled. If a process dies in between, the next request continues.
  */
 import type { Account } from '../../account/account.ts';
 import type { HttpError } from '../../error/httpError.ts';
@@ -16,7 +16,7 @@ import { endRun } from '../steps/end.ts';
 import { chooseReplacement } from '../store/journals.ts';
 
 interface RunToReplace extends RunJournal {
-  /** The run that an earlier request chose as its replacement. */
+  /** The run that an earlier request chose as this run's replacement. */
   readonly replacedBy: string | undefined;
 }
 

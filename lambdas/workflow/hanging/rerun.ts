@@ -12,7 +12,7 @@ import { loadSnapshot } from '../store/journals.ts';
 import { loadHanging } from './find.ts';
 import { loadRunToReplace, replaceRun } from './replaceRun.ts';
 
-/** Only for ids that were made when the run started, because the time is taken from the id. */
+/** Only for ids that the service made when the run started, because the time is read from the id. */
 export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
   workflowRunId: runId,
   workflowCreatedAt: timeOfId(runId),
@@ -21,7 +21,7 @@ export const shown = (runId: string): Answer<typeof answers.rerunAnswer> => ({
 /**
  * Cancels a hanging run and replaces it with a new one. Can be repeated.
  *
- * @throws HttpError 400 if the run does not hang, 404, 412, 429, or as for a publish
+ * @throws HttpError 400 if the run does not hang, 404, 412, 429, or as a publish does
  */
 export async function rerunHanging(
   kind: RerunKind,

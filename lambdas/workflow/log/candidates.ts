@@ -23,7 +23,10 @@ import { listRuns, loadListedRun, runShardsOf, type ListedRun } from '../store/r
 
 type Candidate = ListedRun & Ordered;
 
-/** Newest first. The journals of an id follow each other, so only the ends are read. */
+/**
+ * Lists the runs of one id, newest first. Their journals are in one partition, one after another, so the end
+ * of each journal is read.
+ */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (snapshot !== undefined) {
@@ -60,7 +63,7 @@ async function* runsByName(
   }
 }
 
-/** @returns newest first; undefined if a message is not found, because the id of a wait has no message */
+/** @returns newest first; undefined if the id is not of a message: waits have ids, too */
 async function runsOfMessages(
   accountId: string,
   messageIds: readonly string[],
@@ -93,14 +96,13 @@ export async function candidatesOf(
   );
 }
 
-/** The newest first. */
 export const newestRuns = ({ id }: Account) =>
   merged(
     runShardsOf(id).map((shard) => listRuns(shard, {})),
     isNewer,
   );
 
-/** Whether a run may match, by its row in the list, which shows the run's end a moment late. */
+/** Whether a run may match, judged by its row in the list. The row shows the run's end with a short delay. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;
   if (createdAt < fromDate || createdAt > toDate) return false;

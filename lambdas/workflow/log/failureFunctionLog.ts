@@ -10,8 +10,8 @@ import type { RunJournal } from '../runs/loadRun.ts';
 import type { RunView } from './runView.ts';
 
 /**
- * @returns a function that shows the failure function, shortened; undefined if the failure is not reported, or if the endpoint
- *   has no failure function
+ * @returns a function that makes the log of the failure function, shortened; undefined if the failure is not
+ * reported, or the endpoint has no failure function
  */
 export async function loadShownFailureFunction(
   view: RunView,
@@ -21,7 +21,7 @@ export async function loadShownFailureFunction(
   const failure = end?.failure;
   const state = snapshot.failureState;
   if (failure?.requestId === undefined || state === undefined) return undefined;
-  // The failure function may have been run again, with another message.
+  // The failure function may have been run again, by another message.
   const again = records.findLast((record) => record.kind === 'failureFunction');
   const messageId = again?.messageId ?? failure.requestId;
   const recorded = (await loadRunHistories(key.accountId, [messageId])).get(messageId) ?? {
@@ -30,7 +30,7 @@ export async function loadShownFailureFunction(
   };
   const { failures, nextDeliveryAt } = historyOf(view, messageId, recorded);
   const last = recorded.attempts.at(-1);
-  // Shown whole, because the published client wraps the function's return value.
+  // Not shortened, because the published client wraps the function's return value.
   const answer = last?.response.body;
   const responseBody = answer === undefined || answer.length === 0 ? undefined : view.text(answer);
   const responseHeaders = last && shownHeaders(view.headers(last.response.headers));

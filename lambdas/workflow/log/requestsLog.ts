@@ -12,7 +12,7 @@ import { refusalIn } from './runHistories.ts';
 
 type ShownRun = Answer<typeof answers.workflowRun>;
 
-/** Only the newest are shown. */
+/** The log shows only this many requests, the newest. */
 const mostRequests = 1_000;
 
 const shownRefusal = (refusal: Refusal | undefined): ShownRequest['refusal'] =>
@@ -25,8 +25,9 @@ function shownHanging(hanging: Hanging | undefined, refusal: ShownRequest['refus
 }
 
 /**
- * @param failure the failure that ended the run, if it belongs to none of its messages
- * @returns a function that shows the requests to the endpoint, and why the run hangs, shortened
+ * @param failure the failure that ended the run, unless it is of one of its messages
+ * @returns a function that makes the list of requests to the endpoint, and the reason why the run hangs,
+ * shortened
  */
 export async function loadShownRequests(
   { key, snapshot, records }: RunJournal,

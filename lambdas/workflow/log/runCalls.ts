@@ -14,10 +14,10 @@ import { loadRow } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
 import type { RunView } from './runView.ts';
 
-/** Whether a body is still stored: its row may exist longer. */
+/** Whether a body is still stored. Its row may be kept longer. */
 const isKept = (untilMs: number): boolean => untilMs > now();
 
-/** Each may have a body of some megabytes. */
+/** At most this many, because each may have a body of some megabytes. */
 const readAtOnce = 5;
 
 /** A third party's answer, in a step's result or a message to the endpoint. */
@@ -31,13 +31,13 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
   try {
     return answerShape.safeParse(JSON.parse(text)).data;
   } catch {
-    // Endpoints can write anything.
+    // The text is not such JSON. An endpoint can write anything.
     return undefined;
   }
 }
 
 export interface CallResponse {
-  /** 0 if there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   readonly headers: readonly Header[];
   readonly body?: string | undefined;
@@ -46,7 +46,7 @@ export interface CallResponse {
 const lowerCase = (headers: readonly Header[]): readonly Header[] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
-/** The client writes a body that is not text as JSON. */
+/** Reads a call's answer from the result of its step. The client writes a body that is not text as JSON. */
 export function responseInResult(view: RunView, out: string): CallResponse | undefined {
   const answer = answerIn(out);
   if (answer === undefined) return undefined;
@@ -76,7 +76,7 @@ async function responseOf(
   return { status, headers: view.headers(lowerCase(header)), body: view.text(bytes) };
 }
 
-/** The attempt that ended a call, and the message that brings its response to the endpoint. */
+/** Finds the attempt that ended a call, and the message that delivers its answer to the endpoint. */
 export function answerOf(history: MessageHistory | undefined) {
   const attempt = history?.attempts.find((one) => isFinal(one) && one.state !== 'CANCELED');
   const [resultId] = history && attempt ? callbackIdsOf({ history, attempt }) : [];
@@ -125,8 +125,8 @@ async function loadCall(
 }
 
 /**
- * @param responses known answers, by step id
- * @returns by message id, without messages that are not stored yet or have expired
+ * @param responses the answers that are already known, by step id
+ * @returns by message id; messages that are not stored yet or have expired are missing
  */
 export async function loadCalls(
   view: RunView,
@@ -143,7 +143,7 @@ export async function loadCalls(
   return calls;
 }
 
-/** @returns by the message ids of the invokes, without expired runs */
+/** @returns by the message ids of the invokes; expired runs are missing */
 export async function loadInvoked(
   view: RunView,
   accountId: string,

@@ -17,7 +17,7 @@ import { startHeaders } from './rules/startHeaders.ts';
 type Listed = Answer<typeof answers.listedRunDeadLetter>;
 
 interface RunDetails {
-  /** The start and the payload's entry. Undefined if the journal has expired. */
+  /** The start, and the entry with the payload. Undefined if the journal has expired. */
   readonly started: { readonly start: RunStart; readonly entry: ListedEntry } | undefined;
   /** The last answer to the failure callback, if any. */
   readonly told: KeptResponse | undefined;
@@ -52,7 +52,7 @@ export const redactionOf = ({ message }: DeadLetterOfRun, { started }: RunDetail
   started?.start.settings.redaction ?? message.redaction ?? noRedaction;
 type Redaction = ReturnType<typeof redactionOf>;
 
-/** An answer may repeat the request, so a redacted body hides it. */
+/** A body that the run's redaction covers is hidden, because the answer may repeat the request. */
 function answerRecord(response: KeptResponse, redaction: Redaction, bodies: ShownAs) {
   if (!redaction.body || response.body.length === 0) return responseRecord(response, bodies);
   return {

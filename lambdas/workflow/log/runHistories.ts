@@ -17,7 +17,7 @@ const sentenceOf = ({ status, error }: KeptResponse): string =>
   error ?? [status, STATUS_CODES[status]].join(' ').trim();
 
 function failureOf(view: RunView, response: KeptResponse, time: number): FailedAttempt {
-  // The order counts: what is loaded last is omitted first.
+  // Texts that are loaded last are left out first, so the order matters.
   const headers = shownHeaders(view.headers(response.headers));
   const body = view.text(response.body) ?? '';
   return {
@@ -51,8 +51,8 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
 }
 
 /**
- * Adds the failure that ended the run to its message's attempts. Only the end's record has the reason if the destination is not
- * a workflow endpoint.
+ * Adds the failure that ended the run to the attempts of its message. If the destination is not a workflow
+ * endpoint, only the run's end has the reason.
  */
 function withFailure(
   history: RecordedHistory,
@@ -72,8 +72,8 @@ function withFailure(
 }
 
 /**
- * @param messageIds without repetitions
- * @param failure the run's failure, and when it was recorded, Unix milliseconds
+ * @param messageIds no id twice
+ * @param failure the run's failure, and when it was recorded
  */
 export async function loadShownHistories(
   view: RunView,

@@ -18,14 +18,14 @@ import { loadShownHistories } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
-/** All entries, including a result that arrived after the run's end. */
+/** All entries of the run, also a result that arrived after its end. */
 const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
   records.flatMap((record) => (record.kind === 'lateResult' ? [record.entry] : entriesOf(record)));
 
-/** A large one has some megabytes. */
+/** At most this many, because a large body has some megabytes. */
 const bodiesAtOnce = 10;
 
-/** Reads the texts of entries, and the answers to calls in them. */
+/** Loads the texts of entries, and the answers of calls among them. */
 async function loadTexts(view: RunView, records: readonly JournalRecord[]) {
   const texts = new Map<string, string | undefined>();
   const responses = new Map<number, CallResponse>();
@@ -82,13 +82,13 @@ export async function loadRunMessages(
 
 const callsAtOnce = 5;
 
-/** The messages that must be delivered after a record. */
+/** The messages that a record creates, whose delivery continues the run. */
 export const awaitedBy = (record: JournalRecord): readonly string[] =>
   record.kind === 'call' || record.kind === 'upgrade'
     ? [record.messageId]
     : entriesOf(record).map(({ messageId }) => messageId);
 
-/** Loads a run's messages without the contents of requests and answers. */
+/** Loads a run's messages, without the contents of requests and answers. */
 export async function loadWithoutTexts({ key, start, records }: RunJournal): Promise<readonly RunMessage[]> {
   const { accountId } = key;
   const answers = new Map<string, string>();
@@ -110,7 +110,7 @@ export async function loadWithoutTexts({ key, start, records }: RunJournal): Pro
   });
 }
 
-/** Reads the value that the function returned. */
+/** Loads the value that the run's function returned. */
 export async function loadResponse(view: RunView, end: EndRecord | undefined): Promise<string | undefined> {
   if (end?.response === undefined || end.responseId === undefined || !view.hasTexts) return undefined;
   return view.text(await loadBody(end.responseId, end.response));

@@ -5,7 +5,7 @@ import type { RunStart } from '../rules/journal.ts';
 import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** Never redacted, because the log shows the step's name anyway. */
+/** Not redacted, because the log shows the names of steps anyway. */
 export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
   headerName(prefix, 'error-step-name').toLowerCase();
 
@@ -31,13 +31,13 @@ export class RunView {
     return this.#texts.headers(headers, this.#redaction);
   }
 
-  /** Shows the content type and the headers that reach the endpoint. */
+  /** Shows the content type, and the headers that the endpoint receives. */
   forwarded(headers: readonly Header[]): readonly Header[] {
     const known = new Set(forwardedByRun(headers, settings.headerPrefixes));
     return this.headers(headers.filter((header) => header[0] === 'content-type' || known.has(header)));
   }
 
-  /** Also hides what another run or a message redacts. */
+  /** Adds the redaction of another run or message. */
   with(other: Redaction | undefined): RunView {
     return other === undefined ? this : new RunView(this.#texts, bothRedactions(this.#redaction, other));
   }

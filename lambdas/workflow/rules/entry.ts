@@ -1,13 +1,12 @@
 import type { StoredBody } from '../../message/message.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
-/** The first entry of a list is the initial payload; the others are steps in JSON. */
+/** An entry in the list of a delivery. The first is the initial payload; the others are steps as JSON. */
 export interface Entry {
   readonly messageId: string;
   readonly body: Uint8Array;
 }
 
-/** The entries that a record adds to a delivery's list. */
 export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
   switch (record.kind) {
     case 'start':

@@ -1,9 +1,11 @@
 /**
- * Abilities that a workflow client declares:
- * - `LazyFetch`: it reads the list of entries itself if a delivery's body is empty.
- * - `InitialBody`: its failure request has only the initial payload, not the list.
- * - `WF_DetectTrigger`: its answer to the first delivery identifies it, so any other answer shows a wrong destination.
- * - `WF_TriggerOnConfig`: the settings of its start apply to the whole run, and its other messages have no settings.
+ * Features that a workflow client declares:
+ * - `LazyFetch`: if a delivery's body is empty, the client reads the list of entries itself.
+ * - `InitialBody`: failure callbacks have only the initial payload, not the list.
+ * - `WF_DetectTrigger`: the answer to the first delivery identifies the client, so any other answer means
+ * that the destination is wrong.
+ * - `WF_TriggerOnConfig`: the settings of the start apply to the whole run, and other messages have no
+ * settings.
  * - `WF_NoDelete`: a call with this feature can fail without failing the run.
  */
 export const features = [

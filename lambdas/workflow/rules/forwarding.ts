@@ -11,7 +11,7 @@ const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-calltype',
 ]);
 
-/** These describe the kind of a request, or belong to one kind only. */
+/** Headers that say which kind of request this is, or that only one kind has. */
 const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-is-failure',
   'workflow-failure-callback',
@@ -23,15 +23,15 @@ const ofOneKind: ReadonlySet<string> = new Set([
   'workflow-contenttype',
 ]);
 
-/** A delivery's signature, which an endpoint may forward with all headers of its request. */
+/** The signature of a delivery. An endpoint may forward it along with all other headers of its request. */
 const ofOneDelivery: ReadonlySet<string> = new Set(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 
 const isForEndpoints = (name: string): boolean =>
   name === 'label' || (name.startsWith('workflow-') && !ofTheRun.has(name));
 
 /**
- * Whether a forwarded header reaches the endpoint. A directly called endpoint starts its run with all headers of its request,
- * so headers that do not belong to the run are dropped instead of refused.
+ * Whether the endpoint receives a forwarded header. A run that starts when its endpoint is called directly
+ * has all headers of that request, so headers that do not belong to the run are dropped, not refused.
  *
  * @param name in lower case, as the endpoint would see it
  */
@@ -42,8 +42,8 @@ export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean
 }
 
 /**
- * Whether a call's header reaches the third party. The client's version does not: a workflow endpoint would take the request
- * for a delivery.
+ * Whether the third party receives a header of a call. It does not receive the client's version: a workflow
+ * endpoint would take the request for a delivery.
  */
 export const isForwardedToThirdParty = (name: string, prefixes: Prefixes): boolean =>
   !isOwnHeader(name) && brandless(name, prefixes) !== 'workflow-sdk-version';
@@ -54,7 +54,7 @@ export const forwardedToEndpoint = (headers: readonly Header[], prefixes: Prefix
 export const forwardedByRun = (headers: readonly Header[], prefixes: Prefixes): readonly Header[] =>
   forwardedToEndpoint(headers, prefixes).filter(([name]) => !ofOneKind.has(brandless(name, prefixes) ?? ''));
 
-/** Replaces headers of the same names. */
+/** Adds headers, which replace those with the same names. */
 export function overlaid(below: readonly Header[], above: readonly Header[]): readonly Header[] {
   const names = new Set(above.map(([name]) => name));
   return [...below.filter(([name]) => !names.has(name)), ...above];

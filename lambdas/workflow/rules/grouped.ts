@@ -1,4 +1,3 @@
-/** Groups items by a key. Groups and items keep their order. */
 export function groupedBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -7,16 +7,16 @@ import { headerPairs } from '../../table/attributes.ts';
 import { isRunId } from '../run.ts';
 import { parseSubmitted, pendingStep, stepIdentity, type StepIdentity } from './step.ts';
 
-/** The waiting run as an invoke names it. Clients before 1.1.1 omit its start time. */
+/** The run that waits, as an invoke names it. Clients before 1.1.1 omit its start time. */
 type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
 
-/** The waiting run, and how the end is reported to it. */
+/** The run that waits for an invoked run, and how it is told of its end. */
 export const invoker = z.object({
   runId: z.string(),
   createdAt: z.number(),
   url: z.string(),
   step: stepIdentity,
-  /** Publish headers with the dialect's prefix; names in lower case. */
+  /** Publish headers for the result, with the dialect's prefix; names in lower case. */
   headers: headerPairs,
 });
 export type Invoker = Readable<z.infer<typeof invoker>>;
@@ -36,7 +36,11 @@ const invokeShape = z.object({
   step: pendingStep,
 });
 
-/** Reads an invoke's body: the payload and the invoker. @throws HttpError 412 */
+/**
+ * Reads an invoke's body: the payload, and the run that waits.
+ *
+ * @throws HttpError 412
+ */
 export function parseInvoke(body: Uint8Array): Invoke {
   const read = parseSubmitted('The invoke', body, invokeShape);
   if (read.step.stepType !== 'Invoke') {
@@ -76,14 +80,16 @@ export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
   return Buffer.from(JSON.stringify({ stepId, stepName, stepType, out, concurrent }));
 }
 
-/** The text is in the JSON of `out`, which is a text in the JSON of the step. */
+/**
+ * How often quotes are escaped: the text is in the JSON of `out`, which is itself a text in the JSON of the
+ * step.
+ */
 const levels = 2;
 
-/** The bytes of {@link invokeResult}, without making it. */
+/** The length of {@link invokeResult} in bytes, without making it. */
 export function invokeResultBytes(step: StepIdentity, end: InvokeEnd): number {
   const body = bodyOf(end);
   if (body === undefined) return invokeResult(step, end).length;
   const frame = invokeResult(step, { state: 'RUN_SUCCESS', response: '' }).length - jsonTextBytes('', levels);
-  // A failure's flag is `true`, one character shorter than `false`.
   return frame + jsonTextBytes(body, levels) - (end.state === 'RUN_FAILED' ? 1 : 0);
 }

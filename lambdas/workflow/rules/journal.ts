@@ -1,7 +1,7 @@
 /**
- * The journal of a run: everything that it has recorded, in order. Each record has the {@link Snapshot} of the run after it, so
- * the last record is enough to decide what may come next. If two processes write at the same time, one fails and decides again
- * with the other's record.
+ * The journal of a run: everything that it has recorded, in order. Each record has the {@link Snapshot} of
+ * the run after it, so the last record is enough to decide what may come next. If two processes write at the
+ * same time, one fails, reads the other's record and decides again.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -16,7 +16,7 @@ import { headerPairs } from '../../table/attributes.ts';
 import { withStep } from './placing.ts';
 import { stepDetails, stepIdentity } from './step.ts';
 
-/** The run id of an account, which may have had several runs. */
+/** A run id of an account. It may have had several runs, one after another. */
 export interface RunKey {
   readonly accountId: string;
   readonly runId: string;
@@ -27,14 +27,14 @@ const runIdentity = { runId: z.string(), createdAt: z.number() };
 const runSettings = z.optional(z.object(storedOfRun));
 
 const runStart = z.object({
-  /** The URL that the run was started with and is shown with. */
+  /** The URL as the start named it. */
   url: z.string(),
   prefix: z.string(),
   features: z.array(z.enum(features)),
   sdkVersion: optionalText,
-  /** Whether the endpoint has not yet identified its client. */
+  /** Whether it is not known yet which client the endpoint has. */
   isUnknownClient: z.boolean(),
-  /** The run was started without a client. Only clients from 1.0 on can serve it. */
+  /** The run was started without a client. Its endpoint must have a client from 1.0 on. */
   isWithoutClient: z.optional(z.literal(true)),
   /** Forwarded headers of the start; names in lower case. */
   forwarded: headerPairs,
@@ -43,12 +43,12 @@ const runStart = z.object({
   callerIp: z.string(),
   /** The failure callback's destination and settings, if any. */
   failureCallback: z.optional(callbackSettings),
-  /** The run that waits for this one's end. */
+  /** The run that waits for the end of this one. */
   invoker: z.optional(invoker),
   scheduleId: optionalText,
-  /** The id of the restricted token that started it. */
+  /** The id of the restricted token that started the run. */
   token: optionalText,
-  /** The failed run that this one resumes or restarts. */
+  /** The failed run that this run resumes or restarts. */
   resumes: z.optional(z.object(runIdentity)),
 });
 export type RunStart = Readable<z.infer<typeof runStart>>;
@@ -57,14 +57,13 @@ export type RunStart = Readable<z.infer<typeof runStart>>;
 const listedEntry = z.object({
   messageId: z.string(),
   url: z.string(),
-  /** When it was accepted, and when it may first be delivered: Unix milliseconds. */
+  /** When it was accepted, and when it may first be delivered. */
   createdAt: z.number(),
   notBefore: z.number(),
   body: storedBody,
   bodyBytes: z.number(),
   /** Undefined for the initial payload. */
   step: z.optional(stepDetails),
-  /** The message's own forwarded headers. */
   forwarded: z.optional(headerPairs),
   /** The message's own settings, unless the run's settings apply to all: see `ownSettings`. */
   settings: runSettings,
@@ -83,33 +82,43 @@ const runFailure = z.object({
 });
 export type RunFailure = Readable<z.infer<typeof runFailure>>;
 
-/** Unix milliseconds. */
 const at = z.number();
 const messageId = z.string();
 const failureState = z.optional(z.enum(failureFunctionStates));
 
 export const recordShape = z.union([
-  /** The payload is the run's first entry. */
+  /** The run has started, with its first entry, the payload. */
   z.object({
     kind: z.literal('start'),
     at,
     start: runStart,
     entry: listedEntry,
-    /** The run that was made from this one after its failure. Added later; no other part of a record ever changes. */
+    /**
+     * The run that resumes this one. Added after the run's failure; nothing else in a record ever changes.
+     */
     resumedAs: z.optional(z.object(runIdentity)),
   }),
-  /** The endpoint has identified its client. These settings replace the earlier ones. The message delivers the payload again. */
+  /**
+   * The endpoint has identified its client. `start` replaces the earlier settings. The message delivers the
+   * payload again.
+   */
   z.object({ kind: z.literal('upgrade'), at, start: runStart, messageId }),
-  /** A submission has named the failure callback, which older clients send only with their steps. Replaces earlier settings. */
+  /**
+   * A submission has named the failure callback. Older clients name it only with their steps. `start`
+   * replaces the earlier settings.
+   */
   z.object({ kind: z.literal('settings'), at, start: runStart }),
-  /** One result; the plans of a parallel group, possibly in several records; or copied steps of a resumed run. */
+  /**
+   * Steps were submitted: one result, the plans of a parallel group (perhaps in several records), or copies
+   * of a resumed run's steps.
+   */
   z.object({
     kind: z.literal('steps'),
     at,
     entries: z.array(listedEntry),
-    /** The steps are copied from another run, which delivered them. */
+    /** The steps are copied from another run, which has delivered them. */
     isCopy: z.optional(z.literal(true)),
-    /** The place of the stored event that a result consumes. */
+    /** The place of the stored event that was used for a result. */
     eventSeq: z.optional(z.number()),
   }),
   z.object({ kind: z.literal('call'), at, step: stepIdentity, messageId }),
@@ -120,9 +129,8 @@ export const recordShape = z.union([
     messageId,
     eventId: z.string(),
     url: z.string(),
-    /** As the user wrote it, for the log. */
+    /** The duration as the user wrote it, for the log. */
     timeout: z.string(),
-    /** Unix milliseconds. */
     deadline: z.number(),
     timeoutUrl: z.string(),
     forwarded: headerPairs,
@@ -133,7 +141,7 @@ export const recordShape = z.union([
     settings: runSettings,
   }),
   z.object({ kind: z.literal('invoke'), at, step: stepIdentity, messageId, ...runIdentity, url: z.string() }),
-  /** An event that arrived before a wait for it. */
+  /** An event has arrived that no step waits for yet. */
   z.object({
     kind: z.literal('event'),
     at,
@@ -153,12 +161,12 @@ export const recordShape = z.union([
     failure: z.optional(runFailure),
   }),
   /**
-   * The failure function has a new state, or is run again by the failure callback with this id. Without a state the endpoint has
-   * no failure function.
+   * The failure function has a new state, or the failure callback with this id runs it again. No state means
+   * that the endpoint has no failure function.
    */
   z.object({ kind: z.literal('failureFunction'), at, state: failureState, messageId }),
   z.object({ kind: z.literal('lateResult'), at, entry: listedEntry }),
-  /** The run waits longer than its records would be kept. */
+  /** The run's records are kept longer, because the run waits for a long time. */
   z.object({ kind: z.literal('kept'), at }),
 ]);
 export type JournalRecord = Readable<z.infer<typeof recordShape>>;
@@ -172,49 +180,49 @@ export type InvokeRecord = RecordOf<'invoke'>;
 export type EndRecord = RecordOf<'end'>;
 export type FailureFunctionRecord = RecordOf<'failureFunction'>;
 
-/** The place of its record in the journal, and a name: see {@link eventDigest}. */
+/** The place of a record in the journal, and the digest of a name: see {@link eventDigest}. */
 const marked = { digest: z.string(), seq: z.number() };
 /** See `placing.ts`. */
 const stepSet = optionalText;
 
 export const snapshotShape = z.object({
-  /** The places of the record and of the run's start in the journal. The id may have had earlier runs. */
+  /**
+   * The places of the last record and of the run's start in the journal. Earlier runs of the id are before
+   * it.
+   */
   seq: z.number(),
   startSeq: z.number(),
-  /** The place of the record with the run's settings: its start, its upgrade, or later settings. */
+  /** The place of the record with the current settings: the start, the upgrade, or later settings. */
   factsSeq: z.number(),
-  /** When the run started, Unix milliseconds. */
+  /** When the run started. */
   createdAt: z.number(),
   state: z.enum(runStates),
   /** The place of the record that ended the run. */
   endSeq: z.optional(z.number()),
-  /** Entries of the list, and bytes of their bodies. */
   entries: z.number(),
   bodyBytes: z.number(),
   steps: z.object({ plan: stepSet, result: stepSet, call: stepSet, wait: stepSet, invoke: stepSet }),
   waits: z.array(z.object({ ...marked, stepId: z.number() })),
-  /** Events that no step has waited for yet. */
   events: z.array(z.object({ ...marked, callBytes: z.optional(z.number()) })),
-  /** Digests of the run's webhooks, the newest last. */
+  /** Digests of the run's webhooks; the newest is last. */
   webhooks: z.array(z.string()),
-  /** Until when all records of the run are kept, Unix milliseconds. */
   keptUntil: z.number(),
-  /** Undefined unless the run failed and its failure is reported. */
+  /** Undefined unless the run has failed and its failure is reported. */
   failureState,
 });
 export type Snapshot = Readable<z.infer<typeof snapshotShape>>;
 
-/** Each takes 17 bytes of every record's 400 KB. Older webhooks are forgotten. */
+/** A digest takes 17 of at most 400,000 bytes in each record. Older webhooks are forgotten. */
 const mostWebhooks = 1_000;
 
-/** A short name for an event's id, which may have 256 characters. */
+/** A short name for an event's id, which can have 256 characters. */
 export const eventDigest = (eventId: string): string =>
   createHash('sha256').update(eventId).digest('base64url').slice(0, 16);
 
 export const isActive = (snapshot: Snapshot | undefined): snapshot is Snapshot =>
   snapshot !== undefined && !hasEnded(snapshot.state);
 
-/** A run id, or one of its runs. */
+/** The newest run of an id, or the one with this start. */
 export interface WhichRun {
   readonly runId: string;
   /** Unix milliseconds; undefined for the newest run. */
@@ -269,7 +277,7 @@ function withEntries(snapshot: Snapshot, entries: readonly ListedEntry[]): Snaps
 
 /**
  * @param before undefined for the first record of an id
- * @param keptUntil the least time to keep the run's records, Unix milliseconds
+ * @param keptUntil the run's records are kept at least until then
  */
 export function snapshotAfter(before: Snapshot | undefined, record: JournalRecord, keptUntil = 0): Snapshot {
   if (record.kind === 'start') return firstSnapshot(before, record, keptUntil);

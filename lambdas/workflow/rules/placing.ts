@@ -1,6 +1,7 @@
 /**
- * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so the last record is
- * enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
+ * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so
+ * the last record is enough to check a submission. The numbers of steps are consecutive, so a set consists of
+ * a few ranges.
  */
 import type { StoredBody } from '../../message/message.ts';
 import { mostEntries } from '../../shared/bounds.ts';
@@ -9,9 +10,9 @@ import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
 /**
- * The records that a run may have only once for each step. If an endpoint submits a step again, it gets the id of the first
- * submission. A call, wait or invoke has one record for its beginning and one for its result. A wait's event and its timeout
- * share the result, so the first of them counts.
+ * The kinds of records that a step can have, one of each. If an endpoint submits a step again, it gets the id
+ * of the first submission. A call, wait or invoke has one record for its beginning and one for its result. A
+ * wait's event and its timeout compete for the result.
  */
 export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
@@ -36,7 +37,7 @@ const format = (ranges: readonly Range[]): StepSet =>
 export const hasStep = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
   rangesOf(sets[mark] ?? '').some(([first, last]) => first <= stepId && stepId <= last);
 
-/** Whether a step was submitted or begun before, or has its result. */
+/** Whether a step was already submitted or begun, or has its result. */
 export const hasStepOrResult = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
   hasStep(sets, mark, stepId) || hasStep(sets, 'result', stepId);
 
@@ -63,10 +64,12 @@ const without = (set: StepSet, stepId: number): StepSet =>
     }),
   );
 
-/** The marks that a step's result replaces. The mark of a wait stays for repeated requests. */
+/**
+ * The marks that are removed when a step has its result. A wait's mark stays, to recognize repeated requests.
+ */
 const endedByResult = ['plan', 'call', 'invoke'] as const satisfies readonly StepMark[];
 
-/** A result replaces earlier marks, so the sets of a long run stay small. */
+/** Adds a mark. A result replaces earlier marks of its step, so that the sets of a long run stay small. */
 export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   const all = added(sets, mark, stepId);
   if (mark !== 'result') return all;
@@ -77,19 +80,25 @@ export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSe
   return left;
 }
 
-/** 0 if the set is empty. */
 export const lastStep = (sets: StepSets, mark: StepMark): number =>
   rangesOf(sets[mark] ?? '').at(-1)?.[1] ?? 0;
 
-/** A worker has the whole list in memory and sends it in one request. */
+/** The longest list of a run. A worker has it in memory and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
 
-/** DynamoDB rows have at most 400 KB, including other attributes. */
+/** The longest entry. DynamoDB rows have at most 400 KB. */
 const mostEntryBytes = 360 * 1_024;
-/** Each read of a run's last snapshot pays for the whole record, so records with several entries are smaller. */
+/**
+ * The size of records with several entries. Each read of the last snapshot reads (and pays for) the last
+ * record, so they are smaller than an entry may be.
+ */
 const mostRecordBytes = mostEntryBytes / 6;
 
-/** A group's plans are submitted in one request, in order. @throws HttpError 412 */
+/**
+ * Checks that the plans of a group are complete and in order, as clients submit them.
+ *
+ * @throws HttpError 412
+ */
 export function checkGroup(steps: readonly Step[]): void {
   const [first, ...others] = steps;
   if (first === undefined || (first.kind === 'result' && others.length === 0)) return;
@@ -101,7 +110,11 @@ export function checkGroup(steps: readonly Step[]): void {
   }
 }
 
-/** Checks that a step may come now. @throws HttpError 412 */
+/**
+ * Checks that a step may come now.
+ *
+ * @throws HttpError 412
+ */
 export function checkPlace(
   { steps }: { readonly steps: StepSets },
   { kind, stepId, concurrent }: StepIdentity & Partial<Pick<Step, 'kind'>>,
@@ -144,7 +157,7 @@ interface HasBody {
   readonly body: StoredBody;
 }
 
-/** Measured as JSON, which is longer than the stored attributes. */
+/** The size of an entry. Measured as JSON, which is longer than the stored attributes. */
 export function entryBytes({ body, ...rest }: HasBody): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }

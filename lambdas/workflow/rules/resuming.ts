@@ -5,13 +5,12 @@ export const rerunKinds = ['resume', 'restart'] as const;
 export type RerunKind = (typeof rerunKinds)[number];
 
 interface EntryOfList {
-  /** Undefined for the initial payload. */
   readonly step?: Pick<Step, 'kind' | 'stepId'> | undefined;
 }
 
 /**
- * Picks the entries to deliver when a failed run is resumed: the branches of its last parallel group without a result, or the
- * last entry.
+ * Selects the entries to deliver when a failed run is resumed: the branches of its last parallel group that
+ * have no result, or else the last entry.
  *
  * @param entries the whole list, in order
  */

@@ -10,11 +10,11 @@ import { stepTypes } from '../../wire/states.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
 
 const storedIdentity = {
-  /** The place among all steps, from 1. Each branch of a parallel group counts. */
+  /** The number of the step, from 1. Each branch of a parallel group has one. */
   stepId: z.number(),
   stepName: z.string(),
   stepType: z.enum(stepTypes),
-  /** 1, or the number of branches in its parallel group. */
+  /** The number of branches in the step's parallel group; otherwise 1. */
   concurrent: z.number(),
 };
 export const stepIdentity = z.object(storedIdentity);
@@ -31,7 +31,7 @@ const storedSettings = {
 
 /** The part of a step that is stored beside its body. */
 export const stepDetails = z.union([
-  /** Announces a branch of a parallel group. Its delivery executes the branch. */
+  /** Announces a branch of a parallel group. The endpoint runs the branch in the delivery of this step. */
   z.object({ kind: z.literal('plan'), ...storedIdentity, ...storedSettings }),
   z.object({
     kind: z.literal('result'),
@@ -45,16 +45,16 @@ export type StepDetails = Readable<z.infer<typeof stepDetails>>;
 
 type PlanStep = Extract<StepDetails, { readonly kind: 'plan' }>;
 interface ResultStep extends Extract<StepDetails, { readonly kind: 'result' }> {
-  /** As the client wrote it: a text, or else JSON. Undefined without a result. */
+  /** The result as the client wrote it if it is a text, or else as JSON. Undefined without a result. */
   readonly out?: string | undefined;
 }
 
 export type Step = PlanStep | ResultStep;
 
-/** Unix milliseconds: the latest time of a `Date`. */
+/** The latest time of a `Date`. */
 const lastMs = 8.64e15;
 
-/** DynamoDB rejects numbers above 1e126 or as small as 1e-131, so times are kept in whole milliseconds. */
+/** Rounds to milliseconds. DynamoDB rejects numbers above 1e126 or as small as 1e-131. */
 const inWholeMs = (seconds: number): number => Math.ceil(seconds * secondMs) / secondMs;
 
 const wholeNumber = (least: number, most: number) => {
@@ -94,7 +94,7 @@ const identityShape = z.object(identity);
 
 const stepShape = z.object({
   ...identity,
-  // Clients before 1.0 write the value, later ones its JSON text. Each version reads only its own form.
+  // Clients before 1.0 write the value, later ones its JSON text.
   out: z.optional(z.unknown()),
   targetStep: optionalField(stepId),
   sleepFor: optionalField(stepDuration),
@@ -119,7 +119,6 @@ export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodM
   throw refusedSubmission(`${problemOf(read.error, field)}.`);
 }
 
-/** @throws HttpError 412 */
 export function parseStep(body: Uint8Array): Step {
   const { targetStep = 0, out, waitTimeout, ...step } = parseSubmitted('The step', body, stepShape);
   if (step.waitEventId !== undefined) checkEventId(step.waitEventId);
@@ -129,7 +128,7 @@ export function parseStep(body: Uint8Array): Step {
     }
     return { kind: 'plan', ...step, stepId: targetStep };
   }
-  // The client would take it for a second initial payload.
+  // The client would take a step with number 0 for another initial payload.
   if (step.stepId === 0) throw refusedSubmission('The step has neither a stepId nor a targetStep.');
   const webhookId = step.stepType === 'CreateWebhook' ? createdWebhook(out) : undefined;
   return { kind: 'result', ...step, out: textOf(out), waitTimeout, webhookId };
@@ -138,7 +137,7 @@ export function parseStep(body: Uint8Array): Step {
 const textOf = (out: unknown): string | undefined =>
   out === undefined || typeof out === 'string' ? out : JSON.stringify(out);
 
-/** The step of a wait or an invoke, whose result is still to come. */
+/** The step of a wait or an invoke, whose result comes later. */
 export const pendingStep = z
   .pipe(
     identityShape,
@@ -163,7 +162,7 @@ export function checkEventId(
   throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
 }
 
-/** A webhook id as the published client makes it. */
+/** The id of a webhook, as the published client makes it. */
 const webhookId = /^evt_[A-Za-z0-9_-]{15}$/;
 
 export const isWebhookId = (text: string): boolean => webhookId.test(text);
@@ -183,7 +182,7 @@ export function createdWebhook(out: unknown): string {
   );
 }
 
-/** Returns undefined for a text that is not JSON, such as a truncated answer. */
+/** @returns undefined if the text is not JSON, such as a truncated answer */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);

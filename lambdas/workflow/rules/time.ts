@@ -14,11 +14,11 @@ const unitMs: ReadonlyMap<string, number> = new Map([
   ['y', 365 * dayMs],
 ]);
 
-/** Far above every limit, and far below the numbers at which milliseconds become inexact. */
+/** Far above all limits, but small enough for exact milliseconds. */
 const longestMs = 100_000 * dayMs;
 
 /**
- * Adds up a text such as `10m`, `1.5s` or `1d12h`, in which each unit may occur once.
+ * Parses a text such as `10m`, `1.5s` or `1d12h`. Each unit may occur once.
  *
  * @returns whole milliseconds, rounded up; undefined for a malformed text
  */
@@ -48,13 +48,8 @@ export function stepDurationMs(value: number | string): number | undefined {
   return ms !== undefined && ms >= 0 && ms <= longestMs ? ms : undefined;
 }
 
-/** For error messages. */
 export const allowedDuration = 'seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m"';
 
-/**
- * @param field for the error
- * @throws HttpError 412
- */
 export function parseStepDurationMs(field: string, value: number | string): number {
   const ms = stepDurationMs(value);
   if (ms !== undefined) return ms;

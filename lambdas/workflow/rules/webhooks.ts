@@ -1,23 +1,27 @@
 /**
- * Webhooks of runs. A step creates a webhook with an id that cannot be guessed; its URL needs no token. So a call ends only a
- * step that waits for this webhook, and a run keeps few calls that arrive before that step.
+ * Webhooks of runs. A step creates a webhook with an id that cannot be guessed, because its URL needs no
+ * token. A call ends a step that waits for this webhook. If no step waits yet, the run keeps the call, but
+ * only a few.
  */
 import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Snapshot } from './journal.ts';
 import { checkCapacity } from './placing.ts';
 
-/** Calls that a run keeps for later waits: of one webhook, and of all. Each record names them all. */
+/**
+ * How many calls a run keeps for later waits: of one webhook, and of all. Each record of the run names all of
+ * them.
+ */
 const mostCallsOfOne = 10;
 const mostCalls = 100;
-/** Bytes of kept calls in the run's list: a quarter of the list, and more than the longest call. */
+/** Bytes of all kept calls: a quarter of the run's list, and more than the longest call. */
 const mostCallBytes = 8 * 1_024 * 1_024;
 
-/** Whether a run keeps calls of a webhook: it has created it. */
+/** Whether a run keeps calls of a webhook, because one of its steps created it. */
 export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
   webhooks.includes(eventDigest(eventId));
 
 /**
- * @param bytes of the call in the run's list; 0 if not known yet
+ * @param bytes of the call; 0 if not known yet
  * @throws HttpError 429
  */
 export function checkCapacityForCall(

@@ -1,4 +1,4 @@
-/** A message's part in a workflow, from its headers. */
+/** Reads from a message's headers how it belongs to a workflow. */
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { scoped, type Config } from '../../shared/config.ts';
 import { headerName, headerText } from '../../shared/headers.ts';
@@ -14,28 +14,31 @@ interface Common {
   /** The endpoint's URL as the client names it. */
   readonly url: string | undefined;
   readonly features: Features;
-  /** The number of invokes above this run. */
+  /** How many runs are above this one: the run that invoked it, the run that invoked that, and so on. */
   readonly invokeDepth: number;
 }
 
 export interface StartMessage extends Common {
-  /** `invoke`: another run, named in the body, waits for this one's end. */
+  /** `invoke`: the body names another run, which waits for the end of this one. */
   readonly kind: 'start' | 'invoke';
-  /** Undefined if the service makes the id. */
+  /** Undefined if the service is to make the id. */
   readonly runId: string | undefined;
   /** The client's version of the protocol, which each delivery must name. */
   readonly sdkVersion: string | undefined;
-  /** Whether the message is an endpoint's answer to a run of an unknown client. It upgrades that run and starts no other. */
+  /**
+   * Whether this is an endpoint's answer to a run whose client was unknown. It upgrades that run and starts
+   * no other.
+   */
   readonly isUpgrade: boolean;
-  /** Whether the endpoint must first be asked for its client, which it names by an upgrade of the run. */
+  /** Whether the endpoint must first be asked which client it has. It answers with an upgrade of the run. */
   readonly isUnknownClient: boolean;
-  /** The start was sent without a client. Only clients from 1.0 on can serve such a run. */
+  /** The run is started without a client. Its endpoint must have a client from 1.0 on. */
   readonly isWithoutClient?: true | undefined;
 }
 
 interface OfRun extends Common {
   readonly runId: string;
-  /** When the run started, Unix milliseconds. Only newer clients send it. */
+  /** When the run started. Older clients do not send it. */
   readonly createdAt: number | undefined;
 }
 
@@ -43,20 +46,25 @@ export interface SubmissionMessage extends OfRun {
   readonly kind: 'submission';
 }
 
-/** The answer goes to the endpoint, which submits it as the step's result. */
+/**
+ * A call to a third party. Its answer is delivered to the endpoint, which submits it as the step's result.
+ */
 export interface CallMessage extends OfRun {
   readonly kind: 'call';
   readonly step: StepIdentity;
 }
 
-/** Made by this service: brings the answer of a third party to the endpoint, or reports the run's failure. */
+/**
+ * A message that this service makes. It delivers the answer of a third party to the endpoint, or reports the
+ * run's failure.
+ */
 interface OwnMessage extends OfRun {
   readonly kind: 'callResult' | 'failureRequest';
 }
 
 export type WorkflowMessage = StartMessage | SubmissionMessage | CallMessage | OwnMessage;
 
-/** Reads headers, and refuses them with the status that fits the message. */
+/** Reads headers. If one is malformed, throws the refusal that fits the message. */
 class Reader {
   readonly #prefix: string;
   readonly #config: Config;
@@ -126,7 +134,7 @@ class Reader {
   }
 }
 
-/** The full name, in this configuration, of a forwarded header of the service. */
+/** The full name of a forwarded header of the service, as it is in this configuration. */
 const forwardedName = (config: Config, inner: string, prefixes: Prefixes): string =>
   [...config.keys()].find(
     (name) => name.startsWith('forward-') && brandless(name.slice('forward-'.length), prefixes) === inner,
@@ -147,7 +155,7 @@ function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
   };
 }
 
-/** Reads the step of a call from the headers that its result will bring back. */
+/** Reads the step of a call from the headers that are to be delivered with its result. */
 function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
   const callback = scoped(config, 'callback');
   const nameOf = (name: string): string => `callback-${forwardedName(callback, name, prefixes)}`;
@@ -204,7 +212,7 @@ function partOf(
   prefixes: Prefixes,
 ): Exclude<WorkflowMessage, StartMessage> {
   const runId = reader.runId();
-  // Without a run id no endpoint can take the 400 for the end of its run.
+  // A 400 without a run id cannot be mistaken for the end of a run.
   if (runId === undefined) {
     throw badField(
       `${reader.field('workflow-runid')} is missing; with ${reader.field('workflow-init')}: false it names the run.`,
@@ -231,12 +239,14 @@ function partOf(
 }
 
 /**
- * Reads a message's part in a workflow. A call's configuration below `callback-` reads as a call result, and a start's
- * configuration below `failure-callback-` as a failure request.
+ * Reads from a message's headers how it belongs to a workflow. The service's own messages are read in the
+ * same way: what a call configures for its callback is a call result, and what a start configures for its
+ * failure callback is a failure request.
  *
  * @param prefixes those that the deployment accepts
  * @returns undefined for an ordinary message, even if it names a run
- * @throws HttpError 400 for a malformed start; 412 for a malformed submission, because 400 would mean that the run has ended
+ * @throws HttpError 400 for a malformed start; 412 for a malformed submission, because 400 would mean that
+ * the run has ended
  */
 export function readWorkflowMessage(
   { prefix, config }: { readonly prefix: string; readonly config: Config },

@@ -33,16 +33,16 @@ import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 
 /** The record to add to a run, decided from its last snapshot. */
 export interface Decision<T = never> {
-  /** Undefined if nothing is to be written. */
+  /** Undefined if nothing needs to be written. */
   readonly record?: JournalRecord | undefined;
-  /** Until when this record needs all records of the run, Unix milliseconds. */
+  /** All records of the run are kept at least until then. */
   readonly keptUntil?: number | undefined;
   readonly result?: T | undefined;
 }
 
 interface ChangedRun<T> {
   readonly result: T | undefined;
-  /** The run's snapshot now; undefined for an id without a run. */
+  /** The run's snapshot after the change; undefined for an id without a run. */
   readonly snapshot: Snapshot | undefined;
   readonly record: JournalRecord | undefined;
 }
@@ -52,16 +52,17 @@ export class RunBusy extends TransientError {
   override readonly name = 'RunBusy';
 }
 
-/** An API request times out after 28 s and has other work. */
+/** How long a change is retried. An API request times out after 28 s and has other work. */
 const changeTimeoutMs = 10 * secondMs;
 const longestPauseInTurns = 64;
 
 /**
- * Changes a run. `decide` is called with its last snapshot, and again each time another process was faster.
+ * Changes a run. `decide` gets the run's last snapshot. If another process writes a record first, `decide` is
+ * called again.
  *
- * @param decide returns undefined if nothing is to be written
+ * @param decide returns undefined if nothing needs to be written
  * @param known the snapshot, if it was just read
- * @throws RunBusy if other processes were faster for 10 s; nothing is changed then
+ * @throws RunBusy if other processes were faster for 10 s
  */
 export async function changeRun<T>(
   key: RunKey,
@@ -82,7 +83,7 @@ export async function changeRun<T>(
     }
     if (now() > until) throw new RunBusy(`The run ${key.runId} is written by too many at once.`);
     if (tries > 0) await setTimeout(pauseAmongMany(tries, now() - sentAt, longestPauseInTurns));
-    // In the first try this is the other process's record; later there may be newer ones.
+    // The first failure returns the other process's record. After later ones there may be newer records.
     snapshot = tries === 0 ? found : await loadSnapshot(key);
   }
 }
@@ -93,7 +94,7 @@ const ends = {
   RUN_CANCELED: 'RunsCancelled',
 } as const;
 
-/** Only one process can write a record, so each is counted once. */
+/** Counts starts and ends. Only one process can write a record, so each is counted once. */
 function countRecord(record: JournalRecord): void {
   if (record.kind === 'start') count('RunsStarted');
   else if (record.kind === 'end') count(ends[record.state]);
@@ -102,14 +103,14 @@ function countRecord(record: JournalRecord): void {
 
 const separator = '#';
 
-/** Settings are written once, so they can be cached. */
+/** A record with settings never changes, so it can be cached. */
 const settings = cached(hourMs, async (key: string): Promise<RunStart | undefined> => {
   const [accountId = '', seq = '', ...rest] = key.split(separator);
   const record = await loadRecord({ accountId, runId: rest.join(separator) }, Number(seq));
   return record !== undefined && 'start' in record ? record.start : undefined;
 });
 
-/** @throws if the record that the snapshot names is not found */
+/** @throws if the record with the settings is not found */
 export async function settingsOfRun(key: RunKey, snapshot: Snapshot): Promise<RunStart> {
   // Account ids have no `#`.
   const found = await settings([key.accountId, String(snapshot.factsSeq), key.runId].join(separator));
@@ -117,14 +118,13 @@ export async function settingsOfRun(key: RunKey, snapshot: Snapshot): Promise<Ru
   return found;
 }
 
-/** Records are kept this much longer than needed, so that runs are extended at most once a month. */
+/** Records are kept this much longer than needed, so that a run is extended at most once a month. */
 export const spareMs = 30 * dayMs;
 
 /**
- * Until when a message needs its run's records: for its retries, then for the dead letter queue.
+ * How long a message needs its run's records: during its retries, and then in the dead letter queue.
  *
- * @param notBefore when it is due, Unix milliseconds
- * @returns Unix milliseconds
+ * @param notBefore when the message is due
  */
 export const neededUntil = (
   account: Account,
@@ -135,17 +135,19 @@ export const neededUntil = (
 const atOnce = 20;
 
 /**
- * Extends the records of a run and its invoker. Call it before the record that needs this is written.
+ * Extends the records of a run, and of the run that waits for it. Must be done before the record that needs
+ * this is written.
  *
  * @param until Unix milliseconds, from {@link neededUntil}
- * @returns Unix milliseconds until which they are kept
+ * @returns until when they are kept
  */
 export async function extendRun(key: RunKey, snapshot: Snapshot, until: number): Promise<number> {
   if (until <= snapshot.keptUntil) return snapshot.keptUntil;
   const keptUntil = until + spareMs;
   await extendRecords(key, snapshot, keptUntil);
   const { invoker } = await settingsOfRun(key, snapshot);
-  // The invoker learns of the end before this run's records expire, and continues then.
+  // The run that waits for this one must last until this one's records expire, because it may continue only
+  // then.
   if (invoker !== undefined && isActive(snapshot)) {
     const invoking = { accountId: key.accountId, runId: invoker.runId };
     await extendActive(invoking, ({ createdAt }) => createdAt === invoker.createdAt, keptUntil);
@@ -211,10 +213,8 @@ async function movedBodies(
 }
 
 /**
- * Stores the body of an entry: in its record if it has at most 9 KB, because reading one record reads all before it; otherwise
- * in the bucket.
- *
- * @param now Unix milliseconds
+ * Stores the body of an entry: in its record if it has at most 9 KB, or else in the bucket. Large records
+ * would make each read of the journal expensive.
  */
 export const storeEntryBody = (
   of: { readonly accountId: string; readonly messageId: string; readonly expiresAt: number },
@@ -228,9 +228,9 @@ type EntryFields = Pick<ListedEntry, 'url' | 'step' | 'forwarded' | 'settings'> 
 /**
  * Makes an entry and stores its body.
  *
- * @param fields by default with a new message id, and delivered at once
- * @param expiresAt until when the body is kept, Unix milliseconds
- * @param at the entry's time, Unix milliseconds
+ * @param fields a new message id and delivery at once are the defaults
+ * @param expiresAt until when the body is kept
+ * @param at the entry's time
  */
 export async function storeEntry<F extends EntryFields>(
   account: Account,
@@ -246,7 +246,7 @@ export async function storeEntry<F extends EntryFields>(
 
 /**
  * @param storedUntil Unix milliseconds
- * @param keptUntil Unix milliseconds, if the run was extended after the bodies were stored
+ * @param keptUntil Unix milliseconds, later than `storedUntil` if the run was extended since
  */
 export async function extendEntryBodies<E extends ListedEntry>(
   accountId: string,

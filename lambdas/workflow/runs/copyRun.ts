@@ -1,6 +1,6 @@
 /**
- * Makes a run that resumes a failed one, under an id that only this process knows. If the process dies, it leaves only rows
- * that expire.
+ * Makes a run that resumes a failed one, under an id that only this process knows. If the process dies, only
+ * rows that expire are left.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -27,14 +27,14 @@ import type { Begun } from './follow.ts';
 export interface RerunPlan {
   readonly kind: RerunKind;
   readonly startOf: (failed: RunStart) => RunStart;
-  /** The earliest time of the next delivery, Unix milliseconds. */
+  /** The earliest time of the next delivery. */
   readonly notBefore: number;
 }
 
-/** DynamoDB rows have at most 400 KB, including other attributes. */
+/** DynamoDB rows have at most 400 KB. */
 const largestRecord = 300 * 1_024;
 
-/** Each body may be in memory twice. */
+/** At most this many, because each body may be in memory twice. */
 const copiedAtOnce = 10;
 
 interface RunCopy extends JournalRow {
@@ -43,7 +43,7 @@ interface RunCopy extends JournalRow {
 }
 
 /**
- * @param runId a new id, whose time is the run's start
+ * @param runId a new id, which contains the time of the run's start
  * @returns the run, with the snapshot after its last record
  */
 export async function copyRun(
@@ -89,7 +89,7 @@ export async function copyRun(
     rows.push({ record: copy, snapshot });
   }
   if (rows.length > 0) await putRecords(key, rows);
-  // Written last, because a run without its start does not exist.
+  // A run exists only if its start does, so the start is written last.
   await putRecords(key, [first]);
   return { record, snapshot, entries: copies };
 }
@@ -108,11 +108,11 @@ async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   return start && { ...start, entries };
 }
 
-/** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
+/** A process that takes longer for one run counts as dead. Another process may then claim its dead letter. */
 export const rerunTimeoutMs = 12 * secondMs;
 
 export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
-  // With this feature the run's settings apply to all steps.
+  // If the client has this feature, the run's settings apply to all steps.
   const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
   const first = goingOnFrom(entries);
   return {

@@ -4,10 +4,10 @@ import type { Entry } from '../rules/entry.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { loadBody } from '../../message/bodies.ts';
 
-/** Bodies read at once, and their bytes. A larger one is read alone. */
+/** At most this many bodies and bytes are read together. A larger body is read alone. */
 const bodiesAtOnce = 20;
 const bytesAtOnce = 8 * 1_024 * 1_024;
-/** The S3 client has an answer in pieces, and then as a whole. */
+/** The S3 client holds an answer twice: in pieces, and as a whole. */
 const copiesWhileRead = 2;
 
 type Unread = Pick<ListedEntry, 'messageId' | 'body' | 'bodyBytes'>;
@@ -17,7 +17,7 @@ const readTogether = (entries: readonly Unread[]): readonly (readonly Unread[])[
     weighedChunksOf(some, bytesAtOnce, ({ bodyBytes }) => bodyBytes),
   );
 
-/** The most bytes that {@link entriesWithBodies} holds for a caller that keeps no entries. */
+/** The most bytes that {@link entriesWithBodies} has in memory, if its caller keeps no entries. */
 export const bytesWhileLoading = (entries: readonly Unread[]): number =>
   readTogether(entries).reduce(
     (most, some) => Math.max(most, copiesWhileRead * some.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)),
@@ -35,7 +35,7 @@ export async function* entriesWithBodies(entries: readonly Unread[]): AsyncGener
   }
 }
 
-/** In the order of the list, as `listBody` needs them. */
+/** In the order of the list. */
 export async function loadEntryBodies(entries: readonly ListedEntry[]): Promise<readonly Entry[]> {
   const loaded: Entry[] = [];
   for await (const entry of entriesWithBodies(entries)) loaded.push(entry);
@@ -47,10 +47,14 @@ export const sizeOf = ({ messageId, bodyBytes }: Pick<ListedEntry, 'messageId' |
   body: { length: bodyBytes },
 });
 
-/** Quotes that an answer escapes for each entry: around three names and three values. */
+/** The quotes of an entry, which an answer escapes: around three names and three values. */
 const quotesOfEntry = 12;
 const quotesAround = 2;
 
-/** If an answer cannot hold a list, a delivery must carry it. @param bytes of the list */
+/**
+ * Whether an answer can hold a list. Otherwise a delivery must have it.
+ *
+ * @param bytes of the list
+ */
 export const fitsIntoAnswer = (bytes: number, entries: number): boolean =>
   bytes + quotesOfEntry * entries + quotesAround <= largestText;

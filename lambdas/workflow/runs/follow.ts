@@ -1,6 +1,7 @@
 /**
- * Lists runs and delivers their entries, after the records that ask for this are written. A repeated submission does it again,
- * because the process may have died. The messages are stored without a body, which is made at the delivery.
+ * Does the work that follows a record of a run: updates the list of runs and delivers entries. A repeated
+ * submission repeats it, because the first process may have died. The messages are stored without a body,
+ * which is made at the delivery.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
@@ -31,7 +32,7 @@ export interface OpenRun {
   readonly start: RunStart;
 }
 
-/** The stored body of a message that delivers the list. */
+/** The body of a message that delivers the list is made at the delivery. */
 export const emptyBody: StoredBody = { at: 'here', bytes: new Uint8Array(), deflated: false };
 
 /** Makes the message that delivers the list up to an entry. */
@@ -95,15 +96,16 @@ interface StoredMessage {
   readonly stored: StoredBody;
 }
 
-/** The jobs of more messages would arrive long before the messages are stored. */
+/** At most this many, because a job must not arrive long before its message is stored. */
 const sentTogether = 100;
 
 /**
- * Sends the first attempts of runs' messages, and then stores the messages. So a stored message has been sent, and a process
- * that repeats this skips it: there are never two attempts at once.
+ * Sends the first attempts of messages, and then stores the messages. A process that repeats this skips
+ * stored messages, because they were sent: so there are never two attempts at once.
  *
  * @param isAgain whether a process may have done this before and died
- * @param beside done before the messages are stored, so that a stored message shows that this is done, too
+ * @param beside other work that is finished before the messages are stored, so that a stored message shows
+ * that it is done
  * @throws if it must be retried
  */
 export async function sendMessages(
@@ -124,7 +126,7 @@ async function sendSome(
   isAgain: boolean,
   beside?: () => Promise<void>,
 ): Promise<void> {
-  // A worker waits for the row of a message only if the message or its job is new.
+  // A worker waits for a message that is not stored yet only if its job is new.
   const madeAt = isAgain ? now() : undefined;
   const outcomes = await Promise.allSettled([
     beside?.(),
@@ -133,7 +135,7 @@ async function sendSome(
       dueAt: message.notBefore,
     })),
   ]);
-  // Both have finished here, so neither continues after the answer.
+  // Thrown only now, so that neither continues in the background after the answer.
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   await putMessages(messages);
 }
@@ -157,14 +159,14 @@ export interface Begun {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
   readonly record: StartRecord;
-  /** The payload, or the steps at which a failed run is resumed. */
+  /** The payload; or the steps at which a failed run is resumed. */
   readonly entries: readonly ListedEntry[];
 }
 
 const listedAtOnce = 10;
 
 /**
- * These messages' rows are written last, and show that the run is started.
+ * Lists and delivers runs. The messages are stored last, and show that the run was delivered.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -191,7 +193,7 @@ export const followStart = (
 ): Promise<void> => followStarts(account, [{ key, snapshot, record, entries: [record.entry] }], isAgain);
 
 /**
- * Copies were delivered by another run.
+ * Delivers the entries of steps, except copies, which another run has delivered.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -217,7 +219,7 @@ export async function searchRecord<R extends JournalRecord>(
   return undefined;
 }
 
-/** Does {@link searchRecord}. @throws if there is no such record */
+/** Like {@link searchRecord}. @throws if there is no such record */
 export async function findRecord<R extends JournalRecord>(
   key: RunKey,
   snapshot: Snapshot,
@@ -229,22 +231,23 @@ export async function findRecord<R extends JournalRecord>(
 }
 
 /**
- * The delay of a start's check. The API request has ended after 29 s, and an attempt of a message that was not stored is
- * dropped 15 s later (`delivery/deliver.ts`).
+ * The delay of the job that checks a start. By then the API request is over (29 s), and an attempt of a
+ * message that was not stored has been dropped (15 s, `delivery/deliver.ts`).
  */
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Sends the jobs that check starts, before the starts are recorded. The jobs finish them if the process dies.
+ * Sends jobs that check starts, before the starts are recorded. If the process dies, the jobs finish its
+ * work.
  *
- * @throws if a job could not be sent: its start must not be recorded then
+ * @throws if a job could not be sent; its start must not be recorded then
  */
 export async function sendStartChecks(starts: readonly Omit<RunStartJob, 'kind'>[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(starts, (start) => ({ job: { kind: 'runStart', ...start }, dueAt }));
 }
 
-/** @throws if the record does not have it */
+/** @throws if the record does not have the result */
 export function resultIn({ entries }: StepsRecord, stepId: number): ListedEntry {
   const entry = entries.find(({ step }) => step?.kind === 'result' && step.stepId === stepId);
   if (entry === undefined) throw new Error(`The result of step ${stepId} is not in its record.`);

@@ -1,6 +1,6 @@
 /**
- * Runs that this process delivered recently. Each delivery reads only new records: otherwise N deliveries would read N²
- * records.
+ * Runs that this process delivered recently. Only their new records are read; otherwise N deliveries would
+ * read N² records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
 import { isRecent, minuteMs, now } from '../../shared/clock.ts';
@@ -10,9 +10,9 @@ import { isActive, type ListedEntry, type RunKey, type RunStart, type Snapshot }
 import { readJournal, type JournalRow } from '../store/journals.ts';
 import { ListText } from './listText.ts';
 
-/** A run that is not used for this long is read again from its beginning. */
+/** A run that was not used for this long is forgotten. */
 const keptMs = minuteMs;
-/** Bytes that a run takes beside its list, approximately. */
+/** Bytes of memory that a run takes besides its list, approximately. */
 const bytesPerRun = 4_096;
 
 interface Place {
@@ -40,13 +40,13 @@ class Known {
 
   async add({ record, snapshot }: JournalRow): Promise<void> {
     for (const entry of entriesOf(record)) {
-      // A record that was added only in part is read again.
+      // The entry was added before its record failed to be added completely.
       if (this.#places.has(entry.messageId)) continue;
       await this.list.append(entry);
       this.#places.set(entry.messageId, { entries: this.list.entries, forwarded: this.#forwardedOf(entry) });
     }
     if (record.kind === 'upgrade') {
-      // Delivers the payload again.
+      // An upgrade delivers the first entry, the payload, again.
       const [first] = this.#places.values();
       if (first !== undefined) this.#places.set(record.messageId, first);
     }
@@ -56,7 +56,7 @@ class Known {
 
   readonly placeOf = (messageId: string): Place | undefined => this.#places.get(messageId);
 
-  /** Kept once, because steps of one group usually have the same headers. */
+  /** Keeps equal headers once, because steps of one group usually have the same. */
   #forwardedOf({ forwarded = [] }: ListedEntry): readonly Header[] {
     const text = JSON.stringify(forwarded);
     if (text !== this.#lastForwarded.text) this.#lastForwarded = { text, headers: forwarded };
@@ -81,7 +81,10 @@ class KnownRun {
     return bytesPerRun + this.#known.list.heldBytes;
   }
 
-  /** Callers that arrive during a read share the next one, to see everything written before. */
+  /**
+   * Reads new records. Callers that arrive during a read share the next one, so that they see everything
+   * written before.
+   */
   read(): Promise<RunList | undefined> {
     if (this.#next === undefined) {
       const next = this.#reading.then(() => {
@@ -99,12 +102,12 @@ class KnownRun {
     const { snapshot: before } = known;
     for await (const row of readJournal(this.#key, before === undefined ? this.#startSeq : before.seq + 1)) {
       const { record, snapshot } = row;
-      // The id has another run, so this one has ended.
+      // The id has another run, so this run has ended.
       if (record.kind === 'start' && snapshot.seq !== this.#startSeq) return undefined;
-      // Expired rows of a run may be removed in any order.
+      // The start has expired. DynamoDB removes expired rows in any order.
       if (known.start === undefined && record.kind !== 'start') return undefined;
       if (before !== undefined && snapshot.keptUntil !== before.keptUntil) {
-        // The records were extended, so bodies in the bucket have new keys.
+        // The records were extended since they were read, and bodies in the bucket have new keys.
         this.#known = new Known();
         return this.#readOn();
       }
@@ -115,7 +118,7 @@ class KnownRun {
   }
 }
 
-/** By name; the most recently used run is last. */
+/** By name; the run that was used last is at the end. */
 const runs = new Map<string, KnownRun>();
 
 function forgetOldest(): void {

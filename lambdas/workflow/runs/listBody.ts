@@ -1,17 +1,18 @@
 /**
- * The body of a delivery: a JSON array of `{"messageId","body","callType"}`, bodies in base64. It equals the output of
- * `JSON.stringify`, because frameworks parse and rewrite a body before its signature is checked.
+ * The body of a delivery: a JSON array of `{"messageId","body","callType"}`, bodies in base64. It equals the
+ * output of `JSON.stringify`, because frameworks parse a body and write it again before they check its
+ * signature.
  */
 import type { Entry } from '../rules/entry.ts';
 import type { Features } from '../rules/features.ts';
 
-/** An entry of known length whose body may not be loaded yet. */
+/** An entry of known length. Its body may not be loaded yet. */
 type Sized = Omit<Entry, 'body'> & { readonly body: Pick<Uint8Array, 'length'> };
 
-/** The text around an entry's body. JSON escapes no character of base64. */
+/** The text around an entry's body. Base64 needs no escapes in JSON. */
 export const frameOf = ({ messageId }: Sized): readonly [before: string, after: string] => [
   `{"messageId":${JSON.stringify(messageId)},"body":"`,
-  // Other messages of a run are not in its list.
+  // The list has no messages of another type.
   '","callType":"step"}',
 ];
 
@@ -52,12 +53,13 @@ export function listBody(entries: readonly Entry[]): Buffer {
   return list;
 }
 
-/** Bytes of JSON from which on the client reads the list itself. */
+/** If a list's JSON has this many bytes or more, the client reads the list itself. */
 const lazyFromBytes = 3 * 1_024 * 1_024;
 
 /**
- * Whether a list is delivered as an empty body, so that the client reads the list from the service. All supported clients of
- * unknown version can do so. Results of calls and failure requests are never empty, because the client reads them first.
+ * Whether a list is delivered as an empty body, so that the client reads the list from the service. Clients
+ * of unknown version can do so, too. Results of calls and failure requests always have a body, because the
+ * client reads it first.
  *
  * @param bytes of the list
  */

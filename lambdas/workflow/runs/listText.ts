@@ -1,6 +1,6 @@
 /**
- * The list of a run as text, to which each entry is added once. Large bodies leave gaps, and are read for each delivery that
- * needs them.
+ * The list of a run as text. Each entry is added once. Large bodies are left out (a gap), and read for each
+ * delivery that needs them.
  */
 import { loadBody } from '../../message/bodies.ts';
 import type { StoredBody } from '../../message/message.ts';
@@ -8,12 +8,11 @@ import type { ListedEntry } from '../rules/journal.ts';
 import { base64Length, frameOf, writeBase64 } from './listBody.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './entryBodies.ts';
 
-/** Bytes. */
 const largestInText = 4_096;
 const firstBytes = 1_024;
-/** A full text is copied into one that is larger by this factor. */
+/** A buffer that is full is replaced with one that is larger by this factor. */
 const growth = 1.25;
-/** Bytes that an entry takes beside its text, and a gap beside its body, approximately. */
+/** Bytes of memory that an entry takes besides its text, and a gap besides its body, approximately. */
 const bytesPerEntry = 150;
 const bytesPerGap = 300;
 
@@ -24,7 +23,7 @@ interface Gap {
   readonly messageId: string;
   readonly body: StoredBody;
   readonly bodyBytes: number;
-  /** Bytes of the bodies in this gap and all earlier ones. */
+  /** Bytes of the bodies in this gap and in all gaps before it. */
   readonly filled: number;
 }
 
@@ -40,7 +39,7 @@ export class ListText {
     return this.#ends.length;
   }
 
-  /** Approximate. */
+  /** Bytes in memory, approximately. */
   get heldBytes(): number {
     const tables = this.entries * bytesPerEntry + this.#gaps.length * bytesPerGap;
     return this.#text.length + tables + this.#storedBytes;
@@ -49,7 +48,7 @@ export class ListText {
   async append(entry: ListedEntry): Promise<void> {
     const { messageId, body, bodyBytes } = entry;
     const isInText = body.at === 'here' && bodyBytes <= largestInText;
-    // Read first, so that an entry with an unreadable body is not added in part.
+    // Loaded before anything is written, so that an entry with an unreadable body is not added in part.
     const bytes = isInText ? await loadBody(messageId, body) : undefined;
     const [before, after] = frameOf(sizeOf(entry));
     this.#write(this.entries === 0 ? before : `,${before}`);
@@ -68,7 +67,7 @@ export class ListText {
     return fitsIntoAnswer(this.bytesOf(this.entries), this.entries);
   }
 
-  /** The most bytes that {@link bodyOf} holds beside its result. */
+  /** The most bytes that {@link bodyOf} has in memory besides its result. */
   bytesWhileMaking(entries: number): number {
     return bytesWhileLoading(this.#gapsIn(entries));
   }
@@ -79,7 +78,7 @@ export class ListText {
     const list = Buffer.allocUnsafe(this.bytesOf(entries));
     let read = 0;
     let written = 0;
-    // The text may move to another buffer with the same beginning while it grows.
+    // While the text grows, it may move to another buffer that begins with the same bytes.
     const copyTo = (to: number): void => {
       written += this.#text.copy(list, written, read, to);
       read = to;
@@ -109,7 +108,7 @@ export class ListText {
     if (entry.body.at === 'here') this.#storedBytes += entry.body.bytes.length;
   }
 
-  /** @param text of ASCII */
+  /** @param text ASCII only */
   #write(text: string): void {
     const end = this.#end + text.length;
     if (end > this.#text.length) {

@@ -15,9 +15,9 @@ import type { Begun } from './follow.ts';
 
 export interface RunJournal {
   readonly key: RunKey;
-  /** The newest settings: of its start, its upgrade, or a step. */
+  /** The newest settings: those of the start, of the upgrade, or of a step. */
   readonly start: RunStart;
-  /** After the last record. */
+  /** The run's snapshot after the last record. */
   readonly snapshot: Snapshot;
   /** In order; the first is the start. */
   readonly records: readonly [StartRecord, ...JournalRecord[]];
@@ -43,7 +43,7 @@ export async function loadRunJournal(key: RunKey, startSeq: number): Promise<Run
     if ('start' in record) start = record.start;
     snapshot = row.snapshot;
   }
-  // Expired rows of a run may be removed in any order.
+  // One of the rows has expired. DynamoDB removes expired rows in any order.
   if (first === undefined || start === undefined || snapshot === undefined) return undefined;
   return { key, start, snapshot, records: [first, ...following] };
 }
@@ -54,7 +54,7 @@ export interface StartRow extends JournalRow {
 
 export const isStartRow = (row: JournalRow | undefined): row is StartRow => row?.record.kind === 'start';
 
-/** @throws if it is not found */
+/** @throws if the start is not found */
 export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow> {
   const row = await loadRow(key, startSeq);
   if (!isStartRow(row)) throw new Error(`The start of the run ${key.runId} is not there.`);
@@ -63,14 +63,19 @@ export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow
 
 export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
 
-/** Returns undefined if a step has changed the run's settings since: the upgrade was delivered then. */
+/**
+ * Finds the record of a run's upgrade.
+ *
+ * @returns undefined if a step has changed the run's settings since, which shows that the upgrade was
+ * delivered
+ */
 export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord | undefined> {
   const record = await loadRecord(key, factsSeq);
   if (record === undefined) throw new Error(`The settings of the run ${key.runId} are not there.`);
   return record.kind === 'upgrade' ? record : undefined;
 }
 
-/** The entry that delivers the payload again, to a client that is now known. */
+/** The entry that delivers the payload again, to a client that has identified itself. */
 export const entryOfUpgrade = (entry: ListedEntry, { messageId, at }: UpgradeRecord): ListedEntry => ({
   ...entry,
   messageId,
@@ -82,7 +87,7 @@ export interface LoadedRun {
   readonly key: RunKey;
   readonly start: RunStart;
   readonly snapshot: Snapshot;
-  /** The initial payload first; without the bodies that are in the bucket. */
+  /** All entries, the initial payload first. Bodies in the bucket are not loaded. */
   readonly entries: readonly ListedEntry[];
 }
 
@@ -104,7 +109,9 @@ export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun 
 }
 
 /**
- * @returns undefined if there is nothing to finish: the start was never recorded, another one was faster, or the run has ended
+ * Finds a start that may be unfinished.
+ *
+ * @returns undefined if it is not: it was never recorded, another start was faster, or the run has ended
  */
 export async function begunWith({ accountId, runId, messageId }: RunStartJob): Promise<Begun | undefined> {
   const key: RunKey = { accountId, runId };
@@ -127,7 +134,7 @@ function requestIn(
 }
 
 /**
- * Finds the newest failure request of a run.
+ * Finds the newest failure callback of a run.
  *
  * @returns undefined if the failure is not reported, or the journal has expired
  */
@@ -141,7 +148,7 @@ export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise
     }
     return undefined;
   }
-  // The id has had another run since.
+  // The id has another run now.
   let messageId: string | undefined;
   for await (const { record, snapshot: at } of readJournal(key, startSeq)) {
     if (at.startSeq !== startSeq) break;

@@ -15,7 +15,7 @@ import { noteFailureCallback, type TellingConfig } from './namedFailureCallback.
 
 export interface Submitted {
   readonly messageId: string;
-  /** Whether it had already been accepted. */
+  /** Whether the step had already been accepted. */
   readonly isDuplicate: boolean;
 }
 
@@ -28,7 +28,7 @@ export function activeSnapshot(snapshot: Snapshot | undefined, which: WhichRun):
 /**
  * Begins a step whose result comes from elsewhere, unless it has already begun.
  *
- * @param needed until when it needs the records of the run, Unix milliseconds
+ * @param needed until when the step needs the run's records
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the step can never be accepted
  */
 export async function beginStep(
@@ -49,8 +49,9 @@ export async function beginStep(
 
 /**
  * @param which the run as the message names it
- * @param telling the message's failure callback, which is recorded
- * @throws HttpError 400 if the run has ended or is unknown, 403 if it is outside the scope of the request's token
+ * @param telling the message's failure callback, which is recorded in the run
+ * @throws HttpError 400 if the run has ended or is unknown, 403 if it is outside the scope of the request's
+ * token
  */
 export async function loadActiveRun(account: Account, which: WhichRun, telling?: TellingConfig) {
   const key: RunKey = { accountId: account.id, runId: which.runId };

@@ -16,7 +16,6 @@ import { ordinaryConfig } from './ordinaryConfig.ts';
 const configOf = (headers: readonly Header[]): Config =>
   canonicalize(headers, [], settings.headerPrefixes).config;
 
-/** @throws HttpError as a publish does */
 export function optionsOfHeaders(
   account: Account,
   prefix: string,
@@ -42,7 +41,11 @@ export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
     values.map((value): Header => [name, value]),
   );
 
-/** Also checks the settings of the invoker, because the end is reported with them. */
+/**
+ * Reads an invoke. Also checks the headers for the result, because the result is sent with them.
+ *
+ * @throws HttpError as a publish does
+ */
 export function readInvoke(
   account: Account,
   { body, prefix }: PublishRequest,

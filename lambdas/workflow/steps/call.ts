@@ -14,7 +14,7 @@ import type { PreparedPart } from './prepare.ts';
 import { beginStep, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
- * The endpoint gets the answer, and submits it as the step's result.
+ * Makes a call to a third party. The endpoint gets the answer, and submits it as the step's result.
  *
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the call can never be accepted
  */
@@ -27,7 +27,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const call = (snapshot: Snapshot): Message =>
     callOf(account, key, snapshot, start, part, { messageId, createdAt });
 
-  // The answer is delivered with the run's settings.
+  // The run's settings apply to the delivery of the answer.
   const deferredMs = deferralOfCall(part, start);
   const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
   const record: CallRecord = { kind: 'call', at: createdAt, step, messageId };
@@ -39,7 +39,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const first = await firstOf(key, active, step.stepId);
   if (first.kind === 'steps') return { messageId: resultIn(first, step.stepId).messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
-  // The user's code may ask for something different the second time. The stored call counts.
+  // If the call is repeated, the stored one is sent, even if the user's code asks for something different.
   if (begun === undefined) {
     await send({ ...call(active), messageId: first.messageId, createdAt: first.at }, request.body);
   } else await sendMessages([{ message: begun.message, stored: begun.body }], true);
@@ -60,7 +60,7 @@ function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<CallR
   );
 }
 
-/** A call without this setting uses the run's. */
+/** A call without this setting uses that of its run. */
 const deferralOfCall = ({ options }: Pick<PreparedPart<CallMessage>, 'options'>, start: RunStart) =>
   options.deferredMs ?? start.settings.deferredMs;
 
@@ -85,7 +85,6 @@ function callOf(
   };
   return {
     ...settings,
-    // The run's redaction applies to its calls, too.
     redaction: settings.redaction ?? start.settings.redaction,
     deferredMs,
     url,

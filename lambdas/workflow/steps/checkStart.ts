@@ -1,4 +1,4 @@
-/** Finishes a start whose process died. */
+/** Finishes a start whose process has died. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -23,7 +23,7 @@ export async function checkStart(job: RunStartJob): Promise<void> {
     await checkRerun(account, job, job.dlqId);
     return;
   }
-  // The message's row is written last, so the start was finished, as almost all are.
+  // The messages of a start are stored last. If this one is stored, the start is finished, as almost all are.
   if ((await storedMessages([job])).size > 0) return;
   const begun = await begunWith(job);
   if (begun !== undefined) await finish(account, begun, job);
@@ -44,10 +44,10 @@ async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Pr
 }
 
 /**
- * Lists and delivers a run. If an attempt of a message that was not stored may be in flight, the job is sent again until that
- * has been dropped, so that there are never two.
+ * Lists and delivers a run. An attempt of a message that was not stored may be in flight. Then the job is
+ * sent again, until that attempt has been dropped, so that there are never two.
  *
- * @returns whether the run is delivered, not left to a later job
+ * @returns whether the run is delivered; false if a later job does it
  */
 async function finish(account: Account, begun: Begun, job: RunStartJob): Promise<boolean> {
   const { key, snapshot, record, entries } = begun;
@@ -58,7 +58,7 @@ async function finish(account: Account, begun: Begun, job: RunStartJob): Promise
     await sendJob(job, checkAt);
     return false;
   }
-  // Expired messages were sent long ago.
+  // A message that would have expired was sent long ago.
   const left = entries.filter(
     (entry) => listMessage({ key, snapshot, start }, account, entry).expiresAt > now(),
   );

@@ -1,4 +1,4 @@
-/** Ends a run that returned or was cancelled, and does the work that follows any end. */
+/** Ends a run that returned or was cancelled, and does the work that follows the end of any run. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
@@ -29,20 +29,20 @@ export interface RunEnd {
 }
 
 /**
- * The delay of the job that follows up an end, longer than a request. It is sent before the end is written, in case this
- * process dies.
+ * The delay of the job that does this work again. It is sent before the end is written, in case this process
+ * dies, and runs after the request is over.
  */
 const followUpMs = 30 * secondMs;
 
 const endedForMs = (account: Account): number => logRetentionMs(limitsOf(account)) + dayMs;
 
-/** @returns whether this call ended the run; not if it had ended before or is unknown */
+/** @returns whether this call ended the run; false if the run had ended before or is unknown */
 export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const found = await loadSnapshot(key);
   if (found === undefined) return false;
   if (!isMeant(found, which)) {
-    // The process that ended the run may have died before it updated the list.
+    // The process that ended the run may have died before it updated the list of runs.
     if (found.createdAt === which.createdAt) {
       await listEnd(listedRun(key, found, await settingsOfRun(key, found)), found.keptUntil);
     }
@@ -79,7 +79,9 @@ async function endRecord(
   return { kind: 'end', at: time, state, responseId, response: await storeEntryBody(of, response, time) };
 }
 
-/** Shows an end in the list, and reports it to the invoker. Can be repeated. */
+/**
+ * Shows the end of a run in the list of runs, and reports it to the run that waits for it. Can be repeated.
+ */
 async function followEnd(
   account: Account,
   key: RunKey,
@@ -94,8 +96,8 @@ async function followEnd(
 }
 
 /**
- * Does {@link followEnd}. If the service fails, a separate job retries it, instead of the request or delivery that ended the
- * run.
+ * Does {@link followEnd}. If that fails, a separate job retries it, so that the request or delivery that
+ * ended the run need not be repeated.
  */
 export async function followEndOrLeave(
   account: Account,
@@ -119,7 +121,7 @@ const isEnd = (record: JournalRecord | undefined): record is EndRecord => record
 
 interface EndOfRun {
   readonly record: EndRecord;
-  /** The last snapshot of the run. Its id may have had another run since. */
+  /** The last snapshot of the run. Its id may have another run now. */
   readonly snapshot: Snapshot;
 }
 
@@ -138,9 +140,9 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
 }
 
 /**
- * Does nothing if the end was never written.
+ * Does the work that follows a run's end, if the end was written.
  *
- * @param follow {@link followEnd}, or {@link followEndOrLeave} to leave faults of the service to a job
+ * @param follow {@link followEnd}, or {@link followEndOrLeave} to leave errors to a separate job
  */
 export async function followUpEnd(
   account: Account,

@@ -5,9 +5,8 @@ import { quote } from '../../error/httpError.ts';
 import { urlOf } from '../../publish/prepare.ts';
 
 /**
- * Reads an endpoint's URL, which must be one, from a submission's body.
+ * Reads an endpoint from a submission's body. It must be a URL.
  *
- * @param field for the error
  * @throws HttpError 400 or 403
  */
 export function endpointUrl(url: string, rules: DestinationRules, field: string): string {

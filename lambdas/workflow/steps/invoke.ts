@@ -13,8 +13,8 @@ import { startOf, startRun, type Started } from './start.ts';
 import { beginStep, loadActiveRun } from './activeRun.ts';
 
 /**
- * Starts a run whose end another run waits for. The invoker's journal is written first and fixes the new run's id, because the
- * client makes another id with each try.
+ * Starts a run for another run, the invoker, which waits for its end. The invoker's journal is written first
+ * and fixes the new run's id, because the client makes another id with each try.
  *
  * @throws HttpError 400 if the invoker has ended or is unknown, 412 if the invoke can never be accepted
  */
@@ -32,12 +32,12 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     createdAt: time,
     url: part.url,
   };
-  // Otherwise the run's settings are not needed, and not read.
+  // Otherwise the settings of the invoking run are not needed.
   if (part.telling?.options.failureCallback !== undefined || account.scope !== undefined) {
     await loadActiveRun(account, invoker, part.telling);
   }
   const { notBefore } = part.options;
-  // If the invoked run lasts longer, it extends this one from then on.
+  // An invoked run that lasts longer keeps extending the invoker.
   const { settings } = startOf(account, part);
   const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
   const { active, isNew } = await beginStep(key, invoker, begun, needed);
@@ -51,7 +51,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     fixed: { messageId: first.messageId, createdAt: first.createdAt },
   });
   if (started.isOther) {
-    // A run of another start would not report its end to this invoker.
+    // A run that was started otherwise would not report its end to this invoker.
     throw refusedSubmission(
       `The run ${quote(first.runId)} is active and was not invoked by this step; another id is needed.`,
     );

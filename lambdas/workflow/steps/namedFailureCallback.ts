@@ -14,7 +14,7 @@ import { ordinaryConfig } from './ordinaryConfig.ts';
 
 type Fallback = Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'flowControl' | 'fairKey' | 'priority'>;
 
-/** @param config the configuration of the message that names the callback */
+/** @param config of the message that names the failure callback */
 export const failureCallbackIn = (
   config: Config,
   { failureCallback }: Pick<PublishOptions, 'failureCallback'>,
@@ -47,7 +47,8 @@ const givenWith = (
   });
 
 /**
- * In a call, the run's failure callback is below `callback-`, because the call itself can fail without failing the run.
+ * Reads the failure callback that a call or step names for its run. A call names it in its `callback-`
+ * headers, because the call can fail without failing the run.
  *
  * @throws HttpError as a publish does
  */
@@ -65,8 +66,8 @@ export function givenWithCallback(
 /**
  * Reads only the failure callback from a refused submission.
  *
- * @param configs the configurations that may have it; the first that has it counts
- * @returns undefined without a readable failure callback
+ * @param configs the configurations that may have it, the most important first
+ * @returns undefined if there is no valid failure callback
  */
 export function givenWithRefused(
   account: Account,
@@ -87,7 +88,7 @@ export function givenWithRefused(
   }
 }
 
-/** Headers are ignored: they come from the run's start and are repeated with each step. */
+/** Headers are not compared: the client takes them from the run's start and repeats them with each step. */
 const isSame = (one: CallbackSettings | undefined, { headers: _headers, ...other }: CallbackSettings) => {
   if (one === undefined) return false;
   const { headers: _ofOne, ...rest } = one;

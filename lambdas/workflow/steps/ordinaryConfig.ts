@@ -8,21 +8,23 @@ const ofWorkflows = /^((failure-)?callback-)*(workflow-|feature-set$|telemetry-)
 const forwardScope = /^((?:failure-)?callback-)*forward-/;
 const durations = /^((failure-)?callback-)*(delay|timeout)$/;
 
-/** Rounds Unix seconds up, because ordinary messages take whole seconds. */
+/** Rounds Unix seconds up. Ordinary messages accept only whole seconds. */
 const wholeSecond = (text: string): string =>
   /^\d+\.\d+$/.test(text) ? String(Math.ceil(Number(text))) : text;
 
-/** A malformed text is left for the parser of ordinary messages to refuse. */
+/**
+ * Converts a duration. A malformed one is left unchanged, so that the parser of ordinary messages refuses it.
+ */
 function ordinaryDuration(text: string): string {
   const ms = stepDurationMs(text);
   return ms === undefined ? text : `${Math.ceil(ms / secondMs)}s`;
 }
 
 /**
- * Makes the configuration for the parser of ordinary options: without names and forwarded headers that it would refuse, and
- * with its form of durations.
+ * Makes the configuration that the parser of ordinary options accepts: removes names and forwarded headers
+ * that it would refuse, and converts durations.
  *
- * @param isCall whether the message's own headers go to a third party, not to the endpoint
+ * @param isCall whether the message goes to a third party, not to the endpoint
  */
 export function ordinaryConfig(config: Config, isCall: boolean, prefixes: Prefixes): Config {
   const isKept = (name: string): boolean => {

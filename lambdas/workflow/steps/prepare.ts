@@ -19,7 +19,7 @@ import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
 const others = { group: 'a URL group', arn: 'an ARN', pull: 'a name to take messages from' } as const;
 
-/** A workflow client's request, and its part in a workflow, from its headers. */
+/** A workflow client's request, with what its headers say about the workflow. */
 export interface WorkflowRequest<M extends WorkflowMessage = WorkflowMessage> {
   readonly request: PublishRequest;
   readonly message: M;
@@ -33,7 +33,7 @@ export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> exten
   readonly telling?: TellingConfig | undefined;
 }
 
-/** @throws HttpError with the place of the request in its batch */
+/** @throws HttpError that names the request's place in its batch */
 const placed = async <T>({ place }: PublishRequest, work: () => Promise<T> | T): Promise<T> => {
   try {
     return await work();
@@ -57,7 +57,6 @@ function readPart(request: PublishRequest): WorkflowRequest {
   throw badRequest('workflow_request_invalid', 'Messages of workflows and others cannot be in one request.');
 }
 
-/** @throws HttpError as a publish does */
 export const preparePart = <M extends WorkflowMessage>(
   account: Account,
   part: WorkflowRequest<M>,

@@ -35,16 +35,16 @@ export async function publishRequests(
 const atOnce = 20;
 
 /**
- * Publishes the parts of one request. All parts are read before the first is accepted.
+ * Publishes the messages of one request. All are read before the first is accepted.
  *
- * @returns an answer for each part, in order
+ * @returns an answer for each message, in order
  * @throws HttpError as a publish does; for submissions 400 if the run has ended or is unknown
  */
 export async function publishParts(
   account: Account,
   parts: readonly WorkflowRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
-  // Fires and upgrades do not count: a fire's schedule still exists, and an upgrade continues a run.
+  // Not counted: fires, whose schedules still exist, and upgrades, which continue a run.
   const begins = parts.some(
     ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
   );

@@ -34,11 +34,9 @@ import {
 export interface Started {
   readonly messageId: string;
   readonly runId: string;
-  /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Whether it had already been started. */
   readonly isDuplicate: boolean;
-  /** Whether another start made it; always false for a draft without `fixed`. */
+  /** Whether the active run was made by another start; always false for a draft without `fixed`. */
   readonly isOther: boolean;
 }
 
@@ -46,11 +44,12 @@ export interface StartDraft {
   readonly runId: string;
   readonly start: RunStart;
   readonly payload: Uint8Array;
-  /** The earliest time of its first delivery, Unix milliseconds. */
+  /** The earliest time of its first delivery. */
   readonly notBefore: number;
   readonly isUpgrade?: boolean;
   /**
-   * The first message, which identifies the start, and the start's time. Set if another process may try the same start again.
+   * The id of the first message, which identifies the start, and the start's time. Set if another process may
+   * try the same start again.
    */
   readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
 }
@@ -119,11 +118,11 @@ const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStar
 const atOnce = 20;
 
 /**
- * Starts runs, each unless its id has an active run. The process that wrote the active run delivers it. If that process has
- * died, the job that was sent before does it.
+ * Starts runs, each unless its id has an active run. The process that wrote the active run also delivers it.
+ * If that process dies, a job does it, which was sent before.
  *
  * @returns the runs, in the order of the drafts
- * @throws RunBusy, and errors of AWS: the starts must then be sent again
+ * @throws RunBusy, and errors of AWS; the starts must then be sent again
  */
 export async function startRuns(
   account: Account,
@@ -150,7 +149,6 @@ export async function startRun(account: Account, draft: StartDraft): Promise<Sta
 interface NamedStart extends StartDraft {
   /** The message that delivers the payload. */
   readonly messageId: string;
-  /** Unix milliseconds. */
   readonly at: number;
 }
 
@@ -169,7 +167,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     if (before !== undefined) return { result: before };
     if (found !== undefined) await refuseOther(account, key, found, draft);
     if (found === undefined || hasEnded(found.state)) {
-      // An upgrade of a run that has ended starts no other run.
+      // An upgrade of a run that has ended does not start another run.
       if (draft.isUpgrade === true) throw endedRun(runId);
       // Runs of one id are distinguished by their start times.
       const at = Math.max(time, (found?.createdAt ?? 0) + 1);
@@ -197,7 +195,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     await deliverEntries(run, account, [entryOfUpgrade(initial, record)], false);
     return { ...started, messageId, isDuplicate: false };
   }
-  // The id has had another run since.
+  // The id has another run now.
   if (first.snapshot.startSeq !== snapshot.startSeq) return { ...started, isDuplicate: true };
   const upgrade =
     draft.isUpgrade === true && isUpgraded(snapshot) ? await loadUpgrade(key, snapshot) : undefined;
@@ -207,7 +205,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
 
 /** @throws HttpError 403 if the id's run is outside the token's scope, or a restricted token started it */
 async function refuseOther({ scope }: Account, key: RunKey, found: Snapshot, { isUpgrade }: StartDraft) {
-  // Records of a run that has ended may have expired.
+  // The run's records may have expired, so it is not known who started it.
   if (hasEnded(found.state) && (scope === undefined || found.keptUntil < now())) return;
   const { url, token } = await settingsOfRun(key, found);
   scope?.refuse("The run's endpoint", url);
@@ -218,13 +216,13 @@ async function refuseOther({ scope }: Account, key: RunKey, found: Snapshot, { i
   );
 }
 
-/** Finds the run that the same start made before: the newest run of the id, or an earlier one. */
+/** Finds the run that this start made before: the newest run of the id, or an earlier one. */
 async function startedBefore(
   key: RunKey,
   { startSeq, createdAt }: Snapshot,
   fixed: NonNullable<StartDraft['fixed']>,
 ): Promise<StartRow | undefined> {
-  // A run's time is the time of its start, or later.
+  // A run's time is the time of its start, or later, so earlier records cannot be of this start.
   if (createdAt < fixed.createdAt) return undefined;
   const isIt = (row: StartRow): boolean => row.record.entry.messageId === fixed.messageId;
   const newest = await loadStart(key, startSeq);

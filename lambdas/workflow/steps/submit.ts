@@ -20,15 +20,15 @@ import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 import type { PreparedPart } from './prepare.ts';
 
-/** Large bodies are separate objects. */
+/** Large bodies are stored separately, this many at a time. */
 const storedAtOnce = 20;
 
 /**
- * Submits one result, or all plans of a parallel group. A large group's plans need several records, and are delivered after the
- * last one. If a process died before that, another one records the rest.
+ * Submits one result, or all plans of a parallel group. The plans of a large group need several records, and
+ * are delivered after the last one is written. If a process dies before that, another one writes the rest.
  *
  * @param parts the messages of one run
- * @returns one for each part
+ * @returns an answer for each part
  * @throws HttpError 400 if the run has ended or is unknown, 412 if the steps can never be accepted
  */
 export async function submitSteps(
@@ -68,7 +68,7 @@ export async function submitSteps(
       key,
       async (current) => {
         const active = activeSnapshot(current, message);
-        // If only some steps are recorded, they came from another submission, and this one is refused below.
+        // If only some steps are recorded, another submission recorded them, and this one is refused below.
         if (some.some(({ step }) => hasStepOrResult(active.steps, step.kind, step.stepId))) return undefined;
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);
@@ -88,9 +88,9 @@ export async function submitSteps(
 }
 
 /**
- * Continues with steps whose process may have died before it delivered them.
+ * Finishes a submission whose process may have died before it delivered the steps.
  *
- * @throws HttpError 412 if only some of them were submitted
+ * @throws HttpError 412 if only some of the steps were submitted
  */
 async function submittedBefore(
   account: Account,

@@ -33,8 +33,9 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives the invoker the result of its step, for its log if it has ended. Can be repeated. A result that does not fit into the
- * run fails only the step, with an error that gives the size and the limit.
+ * Gives a run the result of the run that it waits for. If it has ended, the result only goes into its log.
+ * Can be repeated. A result that does not fit into the run fails only the step, with an error that gives the
+ * size and the limit.
  *
  * @throws NoMemory
  */
@@ -50,7 +51,7 @@ export async function tellFailure(account: Account, invoker: Invoker, reason: st
 async function tell(account: Account, invoker: Invoker, load: () => Promise<InvokeEnd>): Promise<void> {
   const key: RunKey = { accountId: account.id, runId: invoker.runId };
   const found = await loadSnapshot(key);
-  // The id now has another run, or the run's records have expired.
+  // The id has another run now, or the run's records have expired.
   if (found?.createdAt !== invoker.createdAt) return;
   const start = await settingsOfRun(key, found);
   const { step } = invoker;
@@ -65,12 +66,12 @@ async function tell(account: Account, invoker: Invoker, load: () => Promise<Invo
   else await followSteps(account, run, await findResult(key, snapshot, step.stepId), true);
 }
 
-/** {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
+/** The result is in memory as the text of `out`, as JSON, and as bytes. */
 const copiesOfResult = 3;
 
 /**
- * The run's free space is known only when the result is recorded. So the result is made and stored then, at most once whole and
- * once refused.
+ * Makes the result when it is recorded, because only then it is known how much fits into the run. It is made
+ * at most twice: as it is, and as a failure because it does not fit.
  */
 function deciderOf(
   account: Account,
@@ -101,7 +102,8 @@ function deciderOf(
     const fits = bytes <= capacityOf(snapshot);
     const name = fits ? 'whole' : 'refused';
     const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
-    // The small refusal is recorded even if the list is full, because the run would wait forever.
+    // A failure is recorded even if the list is full, because it is small and the run would wait forever
+    // without it.
     const result = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
     made.set(name, result);
     const { entry, bodyUntil } = result;

@@ -1,6 +1,6 @@
 /**
- * Starts runs for callers without a workflow client. Their endpoint is assumed to have a client from 1.0 on until its answer
- * shows otherwise.
+ * Starts runs for callers without a workflow client. The endpoint is assumed to have a client from 1.0 on
+ * until its answer shows otherwise.
  */
 import type { Account } from '../../account/account.ts';
 import { scoped, type Config } from '../../shared/config.ts';
@@ -17,7 +17,6 @@ import type { WorkflowAnswer } from '../../publish/workflows.ts';
 
 interface Triggered {
   readonly workflowRunId: string;
-  /** Unix milliseconds. */
   readonly workflowCreatedAt: number;
   readonly deduplicated?: true;
 }
@@ -25,7 +24,10 @@ interface Triggered {
 /** The header prefix of the published client, the only one that endpoints use. */
 const clientsPrefix = 'Upstash';
 
-/** Makes the endpoint the default failure callback, with the run's headers, by which it may identify its callers. */
+/**
+ * If no failure callback is given, it goes to the endpoint, with the run's headers, by which the endpoint may
+ * identify its callers.
+ */
 function withFailureCallback(config: Config, url: string): Config {
   if (config.has('failure-callback')) return config;
   const forwarded = [...scoped(config, 'forward')].map(
@@ -34,26 +36,27 @@ function withFailureCallback(config: Config, url: string): Config {
   return new Map([...config, ['failure-callback', [url]], ...forwarded]);
 }
 
-/** A trigger has no client, so a client's headers about itself are dropped. */
+/** The caller has no client, so headers in which a client describes itself are dropped. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
-/** If `true`, the endpoint is first asked for its client, which costs an extra delivery. */
+/**
+ * If this header is `true`, the endpoint is first asked which client it has, which costs an extra delivery.
+ */
 const asksForClient = 'workflow-unknown-sdk';
 
-/** @throws HttpError 400 */
 function readTrigger(request: PublishRequest): WorkflowRequest {
   const { headerPrefixes } = settings;
   const given = [...request.config].filter(([name]) => !ofClients.test(name));
   const started: Config = new Map([...given, ['workflow-init', ['true']]]);
   const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
-  // A path may have the whole endpoint percent-encoded; the run's messages need it decoded.
+  // The endpoint in the path may be percent-encoded. The run's messages need it decoded.
   const destination = parseDestination(request.destination);
   const endpoint = destination.kind === 'group' ? destination.name : destination.url;
   const url = withQuery(endpoint, request.otherQuery);
   const asked = { ...request, prefix, config: withFailureCallback(started, url) };
   const message = readWorkflowMessage(asked, headerPrefixes);
   if (message?.kind !== 'start') throw badRequest('workflow_request_invalid', 'The request starts no run.');
-  // Every client from 1.0 on has all of these.
+  // Features of all clients from 1.0 on.
   const able = new Set(features.filter((feature) => feature !== 'WF_NoDelete'));
   const isUnknownClient = request.config.get(asksForClient)?.[0]?.toLowerCase() === 'true';
   return { request: asked, message: { ...message, features: able, isUnknownClient, isWithoutClient: true } };
@@ -64,14 +67,17 @@ function answerOf({ workflowRunId, workflowCreatedAt, deduplicated }: WorkflowAn
   return { workflowRunId, workflowCreatedAt, ...(deduplicated && { deduplicated }) };
 }
 
-/** @throws HttpError as a publish does */
 export async function trigger(account: Account, request: PublishRequest): Promise<Triggered> {
   const [answer] = await publishParts(account, [readTrigger(request)]);
   if (answer === undefined) throw new Error('A trigger has no answer.');
   return answerOf(answer);
 }
 
-/** Starts all runs or none. @throws HttpError as a publish does */
+/**
+ * Starts all runs or none.
+ *
+ * @throws HttpError as a publish does
+ */
 export async function triggerBatch(account: Account, request: BatchRequest): Promise<readonly Triggered[]> {
   const parts = (await readItems(request)).map((item) => {
     if (item instanceof HttpError) throw item;

@@ -14,7 +14,7 @@ const rerunRow = z.object({
   removedAs: z.optional(z.string()),
 });
 
-/** Undefined while the dead letter is in the queue. */
+/** The run that resumed a dead letter; undefined while the dead letter is in the queue. */
 function rerunOf(row: Row | undefined, kind?: RerunKind): string | undefined {
   const { retryId, retryKind, removedAs } = rerunRow.parse(row ?? {});
   return removedAs === 'sent' && (kind ?? retryKind) === retryKind ? retryId : undefined;
@@ -41,8 +41,9 @@ export async function chosenRun(accountId: string, dlqId: string): Promise<strin
 }
 
 /**
- * `ours`: this process may resume the run; `runId` is a run that an earlier process chose and may not have sent. `done`:
- * another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead letter.
+ * `ours`: this process may resume the run; `runId` is set if an earlier process made a run that it may not
+ * have sent. `done`: another run has resumed it. `theirs`: another process has claimed it. `gone`: there is
+ * no such dead letter.
  */
 type RunClaim =
   | { readonly state: 'ours'; readonly runId: string | undefined }
@@ -63,8 +64,8 @@ export async function claimRun(
 }
 
 /**
- * Chooses the run that resumes a dead letter. If several processes took each other for dead and made several runs, the first is
- * chosen.
+ * Chooses the run that resumes a dead letter. Several processes may have made a run, because each assumed
+ * that the others were dead. Then the first one is chosen.
  *
  * @returns the id of the chosen run; undefined if the dead letter left the queue without one
  */

@@ -1,6 +1,6 @@
 /**
- * The journals of runs. All runs of one id share a partition and one numbering of records. So of two concurrent starts of an
- * id, or submissions to a run, only one succeeds: both write the same key.
+ * The journals of runs. All runs of one id share a partition, in which records are numbered. Two concurrent
+ * starts of an id, or submissions to a run, write the same key, so only one succeeds.
  */
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
@@ -32,7 +32,7 @@ export interface JournalRow {
 const headShape = z.object({ head: snapshotShape });
 const rowShape = z.object({ record: recordShape, head: snapshotShape });
 
-/** @throws if the attributes are not a record */
+/** @throws if the attributes are not those of a record */
 function journalRowOf(attributes: unknown): JournalRow {
   const { record, head } = rowShape.parse(attributes);
   return { record, snapshot: head };
@@ -49,7 +49,8 @@ const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
 });
 
 /**
- * DynamoDB removes expired rows in any order, so the remaining rows do not show how the run ended. The run counts as cancelled.
+ * If records have expired, the way in which the run ended may be lost, because DynamoDB removes expired rows
+ * in any order. Then the run counts as cancelled.
  */
 const unlessExpired = (snapshot: Snapshot): Snapshot =>
   hasEnded(snapshot.state) || snapshot.keptUntil > now()
@@ -102,7 +103,7 @@ export interface RecordKey extends RunKey {
 }
 
 /**
- * @param keys all different
+ * @param keys no key twice
  * @returns the records that were found, by key
  */
 export async function loadRecords<K extends RecordKey>(
@@ -119,7 +120,7 @@ export async function loadRecords<K extends RecordKey>(
   );
 }
 
-/** Reads the journal of one id from a place on, in order. */
+/** Reads the journal of an id in order, beginning at a place. */
 export async function* readJournal(key: RunKey, from: number): AsyncGenerator<JournalRow> {
   const rows = queryRows({
     TableName: settings.workflowsTable,
@@ -138,7 +139,7 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
 /**
  * Writes a record after the last one.
  *
- * @returns undefined if it was written; otherwise the snapshot after the record that has its place
+ * @returns undefined if it was written. If another record has this place, returns the snapshot after that one
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const { isMade, row: found } = await putMarked(settings.workflowsTable, rowOf(key, row), ifNew);
@@ -152,7 +153,7 @@ export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<vo
   );
 
 /**
- * Names the new run in the start of the failed run, unless that has expired.
+ * Records in the start of a failed run which run resumes it. Does nothing if the start has expired.
  *
  * @param resumedAs a run that is already stored
  */
@@ -167,9 +168,9 @@ export const noteRerun = (key: RunKey, startSeq: number, resumedAs: RunIdentity)
   );
 
 /**
- * Names the replacing run in the start of a run, unless the start already names one.
+ * Records in the start of a run which run replaces it, unless one is already recorded.
  *
- * @returns the id of the named run; undefined if the run's records have expired
+ * @returns the id of the recorded run; undefined if the run's records have expired
  */
 export async function chooseReplacement(
   key: RunKey,
@@ -187,12 +188,12 @@ export async function chooseReplacement(
   return found?.kind === 'start' ? found.resumedAs?.runId : undefined;
 }
 
-/** A body with its new place; see `bodiesOf`. */
+/** A body that was copied; see `bodiesOf`. */
 export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;
 
 /**
  * @param keptUntil Unix milliseconds; ignored if the record is kept longer
- * @param moved the bodies that were copied for that
+ * @param moved the copies of bodies that this needs
  */
 export async function extendRecord(
   key: RunKey,

@@ -14,7 +14,6 @@ const keyOf = ({ accountId, runId }: RunKey, startSeq: number) => ({
 const refusalRow = z.object({
   code: z.string(),
   message: z.string(),
-  /** Unix milliseconds. */
   at: z.number(),
 });
 export type Refusal = Readable<z.infer<typeof refusalRow>>;

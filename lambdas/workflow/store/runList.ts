@@ -14,9 +14,8 @@ import { update, putNew } from '../../aws/writes.ts';
 const listedRow = z.object({
   accountId: z.string(),
   runId: z.string(),
-  /** Unix milliseconds. */
   createdAt: z.number(),
-  /** The place of its start in its journal. */
+  /** The place of the run's start in its journal. */
   startSeq: z.number(),
   url: z.string(),
   labels: z._default(z.array(z.string()), []),
@@ -26,7 +25,7 @@ const listedRow = z.object({
 });
 export type ListedRun = Readable<z.infer<typeof listedRow>>;
 
-/** Spreads an account's runs over partitions. */
+/** The partition of a run: an account's runs are spread over several. */
 const shardOf = (runId: string): number =>
   createHash('sha256').update(runId).digest().readUInt8(0) % shardCounts.usual;
 
@@ -50,7 +49,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
 });
 
 /**
- * Not if the run has a row, because it may have ended since.
+ * Adds a run to the list, unless it has a row, because it may have ended since.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -59,7 +58,8 @@ export async function listRun(run: ListedRun, keptUntil: number): Promise<void> 
 }
 
 /**
- * Replaces the run's row, because a run can end before the process that started it writes the row.
+ * Shows the end of a run in the list. A run may end before the process that started it has written its row.
+ * So the row is written as a whole.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -80,7 +80,7 @@ export async function extendListed(
 function rangeQuery(shard: string, range: Range) {
   const { first: earliest, last: latest } = momentsOf(range);
   const first = idOf(Math.max(0, earliest), '');
-  // `~` sorts after the separator that follows a time.
+  // `~` sorts after all characters of a key.
   const last = latest === Infinity ? '~' : `${String(Math.max(0, latest)).padStart(15, '0')}~`;
   return {
     TableName: settings.workflowsTable,
@@ -89,7 +89,7 @@ function rangeQuery(shard: string, range: Range) {
     ExpressionAttributeValues: {
       ':owner': { S: shard },
       ':first': { S: first },
-      // DynamoDB refuses a range that ends before it begins. No row has exactly this id.
+      // DynamoDB refuses a range that ends before it begins.
       ':last': { S: last < first ? first : last },
     },
     ScanIndexForward: range.order === 'earliestFirst',
@@ -127,9 +127,10 @@ function activeQuery(shard: string, range: Range) {
 }
 
 /**
- * Newest first, strongly consistent. Active runs may be rare, so each read is as large as DynamoDB allows.
+ * Lists active runs, newest first, strongly consistent. Each read is as large as DynamoDB allows, because
+ * active runs may be rare.
  *
- * @param until after which nothing more is read, Unix milliseconds
+ * @param until when to stop reading
  */
 export function listActiveRuns(
   shard: string,
@@ -142,11 +143,11 @@ export function listActiveRuns(
 interface ActivePart {
   /** Newest first. */
   readonly runs: readonly (ListedRun & Ordered)[];
-  /** Set if the partition has older runs that were not read. */
+  /** The place at which reading stopped, if the partition has older runs. */
   readonly oldest: Ordered | undefined;
 }
 
-/** Reads the active runs in the newest megabyte of a partition. Eventually consistent. */
+/** Reads the active runs among the newest megabyte of a partition's rows. Eventually consistent. */
 export async function newestActiveRuns(shard: string): Promise<ActivePart> {
   const { Items = [], LastEvaluatedKey: last } = await dynamodb.send(
     new QueryCommand(activeQuery(shard, {})),

@@ -1,6 +1,6 @@
 /**
- * The waits of all runs for an event, by time: a partition for each event. A row has only the place of a wait, whose fields and
- * state are in the run's journal.
+ * The waits of all runs for an event, by time: a partition for each event. A row has only the place of a
+ * wait. Its fields and state are in the run's journal.
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
@@ -13,9 +13,9 @@ const waiterRow = z.object({
   accountId: z.string(),
   runId: z.string(),
   eventId: z.string(),
-  /** The place of its record in the run's journal. */
+  /** The place of the wait's record in the run's journal. */
   seq: z.number(),
-  /** When it began, Unix milliseconds. */
+  /** When the wait began. */
   at: z.number(),
 });
 export type Waiter = Readable<z.infer<typeof waiterRow>>;
@@ -23,7 +23,7 @@ export type Waiter = Readable<z.infer<typeof waiterRow>>;
 /** Account ids have no `#`. */
 const ownerOf = (accountId: string, eventId: string): string => `event#${accountId}#${eventDigest(eventId)}`;
 
-/** Orders waits by time, and waits of one run by their places. */
+/** Waits are ordered by time. Waits of one run are ordered by their places in the journal. */
 const keyOf = ({ accountId, eventId, runId, seq, at }: Waiter): { owner: string; id: string } => ({
   owner: ownerOf(accountId, eventId),
   id: `${String(at).padStart(15, '0')}#${String(seq).padStart(9, '0')}#${runId}`,
@@ -38,7 +38,7 @@ export const hasWaiter = async (waiter: Waiter): Promise<boolean> =>
 export const removeWaiters = (waiters: readonly Waiter[]): Promise<void> =>
   deleteAll(settings.workflowsTable, waiters.map(keyOf));
 
-/** In the order in which the waits began. */
+/** The waits for an event, in the order in which they began. */
 export async function* waitersOf(accountId: string, eventId: string): AsyncGenerator<Waiter> {
   const rows = queryRows({
     TableName: settings.workflowsTable,

@@ -1,4 +1,7 @@
-/** Checks a wait: at its deadline, to time it out; or after it was woken, to finish the work of another process. */
+/**
+ * Checks a wait: at its deadline, to end it with a timeout; or after it was ended, to finish the work of a
+ * process that may have died.
+ */
 import type { Account } from '../../account/account.ts';
 import { storedMessages } from '../../message/list.ts';
 import { now } from '../../shared/clock.ts';
@@ -48,7 +51,7 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
     if (!isWaiting(current, seq)) return undefined;
     result ??= await resultOf(account, key, current, start, wait, undefined);
     const { entry, keptUntil } = result;
-    // This small entry is recorded even if the list is full: the run would wait forever without it.
+    // Recorded even if the list is full, because it is small and the run would wait forever without it.
     return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil };
   });
   if (snapshot === undefined) return;
@@ -61,8 +64,8 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
 }
 
 /**
- * Finishes the end of a wait if another process did not. The wait's row is removed last. Its schedule is deleted here, so that
- * no API request has to wait for that.
+ * Does the work that follows the end of a wait, if it is not done. The wait's row is removed last. The
+ * schedule of its timeout is deleted here, so that no API request has to wait for that.
  */
 async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
@@ -76,10 +79,10 @@ async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: 
   await withdrawTimeout(key, place);
 }
 
-/** Whether only this job can continue the run after a wait: the wait is due, or its result was never sent. */
+/** Whether a run would wait forever without this job: the wait is overdue, or its result was never sent. */
 export async function isStuck(key: RunKey, snapshot: Snapshot, seq: number): Promise<boolean> {
   const wait = await loadWait(key, seq);
-  // Before the deadline, another job is scheduled that ends it.
+  // Before the deadline, another job is scheduled.
   if (isWaiting(snapshot, seq)) return now() >= wait.deadline;
   const { stepId } = wait.step;
   const { entries } = await findResult(key, snapshot, stepId);

@@ -32,7 +32,7 @@ export function readSubmission(request: CanonicalRequest): SubmissionMessage {
   return message;
 }
 
-/** The wait's time starts here, even if other processes delay its record. */
+/** The duration of the wait counts from here, even if its record is delayed. */
 export function draftWait(
   account: Account,
   eventId: string,
@@ -61,7 +61,7 @@ export function draftWait(
   };
 }
 
-/** The other headers are the client's, and are kept only to be shown. */
+/** Only the user's headers are redacted. The others are the client's. */
 const redactForwarded = (headers: readonly Header[], redaction: Redaction | undefined): readonly Header[] =>
   redaction === undefined
     ? headers

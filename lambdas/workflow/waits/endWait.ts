@@ -23,12 +23,12 @@ export interface PlacedWait {
 
 export interface WaitResult {
   readonly entry: ListedEntry;
-  /** Until when all records of the run are kept, Unix milliseconds. */
+  /** Until when all records of the run are kept. */
   readonly keptUntil: number;
 }
 
 /**
- * Makes the result of a wait, and stores its body under this process's own id. So two processes that end one wait do not
+ * Makes the result of a wait, and stores its body under a new id. So two processes that end one wait do not
  * overwrite each other's body.
  *
  * @param event the bytes of the notification; undefined after a timeout
@@ -71,7 +71,11 @@ export async function loadWait(key: RunKey, seq: number): Promise<WaitRecord> {
   return record;
 }
 
-/** Reads a stored event. @throws if there is no such record */
+/**
+ * Reads a stored event.
+ *
+ * @throws if there is no such record
+ */
 export async function loadEvent(key: RunKey, seq: number): Promise<Uint8Array> {
   const record = await loadRecord(key, seq);
   if (record?.kind !== 'event') throw new Error(`Record ${seq} of the run ${key.runId} is no event.`);
@@ -94,19 +98,25 @@ const jobOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTi
 });
 
 /**
- * Makes a wait known under its event, and schedules its timeout.
+ * Adds a wait to those of its event, and schedules its timeout.
  *
- * @param keptUntil until when the records of the run are kept, Unix milliseconds
+ * @param keptUntil until when the records of the run are kept
  */
 export async function beginWait(key: RunKey, { seq, wait }: PlacedWait, keptUntil: number): Promise<void> {
   await putWaiter(waiterOf(key, seq, wait), keptUntil);
   await sendJob(jobOf(key, seq, wait.deadline), wait.deadline);
 }
 
-/** The request that wakes waits has ended by then: an API function times out after 28 s. */
+/**
+ * The delay of a check. By then the request that ended the waits is over: an API function times out after 28
+ * s.
+ */
 const checkAfterMs = 30 * secondMs;
 
-/** Sends jobs that check the waits, before their ends are recorded. The jobs deliver the results if this process dies. */
+/**
+ * Sends jobs that check waits, before the waits are ended. If this process dies, the jobs deliver the
+ * results.
+ */
 export async function sendChecks(places: readonly RecordKey[]): Promise<void> {
   const dueAt = now() + checkAfterMs;
   await sendAll(places, (place) => ({ job: jobOf(place, place.seq, dueAt), dueAt }));
@@ -119,7 +129,7 @@ export async function withdrawTimeout(key: RunKey, { seq, wait }: PlacedWait): P
   if (isKept) await withdrawFarWait(jobOf(key, seq, deadline));
 }
 
-/** Ended waits of one run, with the record that ended them. */
+/** Waits of one run that have ended, with the record that ended them. */
 export interface Ended {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
@@ -128,7 +138,7 @@ export interface Ended {
 }
 
 /**
- * Delivers the results of ended waits, then removes the waiters. Can be repeated.
+ * Delivers the results of ended waits, and then removes the waits from those of their event. Can be repeated.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */

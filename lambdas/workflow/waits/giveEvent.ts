@@ -23,11 +23,12 @@ interface GivenEvent {
   /** The refusal for a run that has ended or is unknown. */
   readonly noActiveRun: () => HttpError;
   /**
-   * Finds the place of the wait that the event ends; undefined to keep the event. Called again if other processes were faster.
+   * Finds the place of the wait that the event ends. If undefined, the event is stored. Called again if other
+   * processes change the run.
    */
   readonly findWait: (snapshot: Snapshot) => Promise<number | undefined>;
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
-  /** @throws HttpError if the run may not keep it */
+  /** @throws HttpError if the run may not store the event */
   readonly checkKept: (snapshot: Snapshot) => void;
   /** Bytes of a webhook call in the run's list; undefined for a notification. */
   readonly callBytes?: number;
@@ -37,16 +38,16 @@ interface GivenEvent {
 
 interface Given {
   readonly messageId: string;
-  /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
-  /** The wait that the event ended; undefined if the event is kept for the next one. */
+  /** The wait that the event ended; undefined if the event is stored for the next one. */
   readonly wait: WaitRecord | undefined;
 }
 
 /**
- * Gives a run an event of any size: a wait ends with it, or it is kept for the next one.
+ * Gives an event of any size to a run. It ends a wait, or is stored for the next one.
  *
- * @throws HttpError the given refusals; 412 if the run's list would be too long; 429 or 412 above a limit of the account
+ * @throws HttpError the given refusals; 412 if the run's list would be too long; 429 or 412 above a limit of
+ * the account
  * @throws RunBusy
  */
 export async function giveEvent(account: Account, key: RunKey, given: GivenEvent): Promise<Given> {

@@ -14,16 +14,20 @@ import { checkEvent } from './giveEvent.ts';
 import { type Notification, waiterRecord } from './notifyRun.ts';
 import { granter, wakingOf, wokenBefore, type Woken } from './wakeWaits.ts';
 
-/** A record has at most 400 KB, and each entry up to 9 KB. */
+/** A record has at most 400 KB, and an entry in it up to 9 KB. */
 const wokenByOneRecord = 25;
-/** Messages are stored 25 at a time and sent 10 at a time. */
 const wokenTogether = 200;
-/** The gateway times out after 29 s, and everything that was begun must finish before that. */
+/**
+ * No more waits are ended after this time. The gateway times out after 29 s, and all work that was begun must
+ * be finished before that.
+ */
 const budgetMs = 18 * secondMs;
-/** A waiter takes half a kilobyte of memory. More than these cannot be woken in time. */
+/** More waits cannot be ended in time. Each takes half a kilobyte of memory. */
 const mostWaiters = 20_000;
 const runsAtOnce = 20;
-/** Bytes of events whose results are made at once. Each is in memory several times, a third longer each time. */
+/**
+ * Bytes of events whose results are made at once. Each is in memory several times, each time a third longer.
+ */
 const bytesAtOnce = 16 * 1_024 * 1_024;
 
 interface Found extends Pick<PlacedWait, 'wait'> {
@@ -33,11 +37,12 @@ interface Found extends Pick<PlacedWait, 'wait'> {
 type Items = Map<Waiter, Notification>;
 
 /**
- * Ends all of an account's waits for an event, in the order in which they began. A repeated request ends the rest.
+ * Ends all of an account's waits for an event, in the order in which they began. If not all are ended in
+ * time, a repeated request ends the rest.
  *
- * @returns an item for each wait that it ended, or that an earlier try with the same body ended
- * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if one request cannot wake
- *   them all
+ * @returns an item for each wait that this request ended, or that an earlier try with the same body ended
+ * @throws HttpError 412 for a malformed event id, 413; 429 or 412 above a limit of the account; 503 if one
+ * request cannot end them all
  * @throws RunBusy
  */
 export async function notify(
@@ -62,7 +67,7 @@ export async function notify(
       }
       return { isComplete: waiters.length < mostWaiters };
     } catch (error) {
-      // Throwing here would give back the messages of the waits that have already ended.
+      // Not thrown yet: that would give back the charged messages of waits that have already ended.
       return { error };
     }
   });
@@ -102,7 +107,7 @@ async function wakeTogether(
       }
     });
   } finally {
-    // Ends that were recorded before another one failed are delivered now.
+    // If one record failed, the waits that ended before it are still delivered.
     await followEnds(account, ended, false);
   }
 }
@@ -163,7 +168,7 @@ async function wakeOfRun(
     : undefined;
 }
 
-/** Omits the last waiters if not all fit into an answer. */
+/** Leaves out the last items if not all fit into an answer. */
 function fitting(items: readonly Notification[]): readonly Notification[] {
   let bytes = items.reduce((sum, item) => sum + jsonBytes({ ...item, waiter: undefined }) + 1, 2);
   return items.map((item) => {

@@ -26,12 +26,12 @@ export const waiterRecord = (wait: WaitRecord): ShownWaiter => ({
 export type Notification = Answer<typeof answers.notification>;
 
 /**
- * Notifies one run. The oldest wait for the event ends with it; without one, the event is stored for the next wait. A repeated
- * notification counts twice.
+ * Notifies one run. The oldest wait for the event ends with it. If no step waits, the event is stored for the
+ * next wait. A repeated notification counts twice.
  *
  * @returns one item, without a waiter if the event is stored
- * @throws HttpError 404 if the run has ended or is unknown, 403 outside the scope of the request's token, 412 if it stores too
- *   many events or its list would be too long, 413; 429 or 412 above a limit of the account
+ * @throws HttpError 404 if the run has ended or is unknown, 403 outside the scope of the request's token, 412
+ * if it stores too many events or its list would be too long, 413; 429 or 412 above a limit of the account
  * @throws RunBusy
  */
 export async function notifyRun(

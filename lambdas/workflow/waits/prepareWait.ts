@@ -28,11 +28,9 @@ export interface PreparedWait extends Wait {
   /** Headers of the request that may be shown. */
   readonly headers: readonly Header[];
   readonly options: PublishOptions;
-  /** Headers for the delivery of the timeout. */
   readonly timeoutForwarded: readonly Header[];
 }
 
-/** @throws HttpError as a publish does */
 export async function prepareWait(account: Account, request: WaitRequest): Promise<PreparedWait> {
   const limits = limitsOf(account);
   const { body, canonical } = request;
@@ -53,7 +51,7 @@ export async function prepareWait(account: Account, request: WaitRequest): Promi
     ...wait,
     url: endpointUrl(wait.url, rules, 'url'),
     timeoutUrl: endpointUrl(wait.timeoutUrl, rules, 'timeoutUrl'),
-    // Omits a token of the service.
+    // Removes tokens of the service.
     timeoutHeaders: passedOn(timeoutHeaders),
     headers: passedOn(request.headers),
     options: optionsOf(request.headers),

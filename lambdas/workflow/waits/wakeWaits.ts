@@ -31,7 +31,7 @@ export interface Woken extends PlacedWait {
 type Waking = (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 
 /**
- * The result for a wait is reused if the change is decided again.
+ * Makes results for waits. A result is reused if the change of the run is decided again.
  *
  * @param event the bytes of the notification
  * @param begin reads a wait, after the job that checks it was sent: see `sendChecks`
@@ -46,7 +46,7 @@ export function wakingOf(
 
   async function wake(snapshot: Snapshot, seq: number): Promise<Woken> {
     const known = made.get(seq);
-    // Another process may have extended the run since.
+    // The result must be kept as long as the run, which may have been extended since.
     if (known !== undefined && known.result.keptUntil >= snapshot.keptUntil) return known;
     const wait = known?.wait ?? (await begin(seq));
     const result = await resultOf(account, key, snapshot, await settingsOfRun(key, snapshot), wait, event);
@@ -66,10 +66,10 @@ export function wakingOf(
 }
 
 /**
- * Reads how a wait ended whose row still exists. If it ended with the same event, this may be a repeated request, and gets the
- * same answer.
+ * Finds out how a wait ended that still has its row. If the same event ended it, this may be a repeated
+ * request, which gets the same answer.
  *
- * @returns undefined if it ended otherwise: the process that ended it continues, or the job that checks it does
+ * @returns undefined if it ended otherwise; the process that ended it, or a job, does the work that follows
  */
 export async function wokenBefore(
   account: Account,

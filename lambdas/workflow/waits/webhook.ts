@@ -10,7 +10,7 @@ import { isRunId } from '../run.ts';
 import { waitResultBytes } from '../requestedWait.ts';
 import { loadWait, type PlacedWait } from './endWait.ts';
 
-/** All calls that find no webhook get this, to hide whether the account or run exists. */
+/** The answer to every call without a webhook. It hides whether the account or run exists. */
 export const noWebhook = (): HttpError => notFound('webhook_not_found', 'There is no such webhook.');
 
 /** @throws HttpError 404 for an address that no webhook can have */
@@ -19,7 +19,6 @@ export function checkAddress({ accountId, runId }: RunKey, eventId: string): voi
   if (!isRunId(runId) || !isWebhookId(eventId)) throw noWebhook();
 }
 
-/** Each wait is read once. */
 export function webhookOf(key: RunKey, eventId: string) {
   const waits = new Map<number, WaitRecord>();
   const load = async (seq: number): Promise<WaitRecord> => {
@@ -27,7 +26,7 @@ export function webhookOf(key: RunKey, eventId: string) {
     waits.set(seq, wait);
     return wait;
   };
-  /** Other steps may wait for an event of the same name. */
+  /** Steps of other types may wait for an event of the same name. */
   const findWait = async (snapshot: Snapshot): Promise<PlacedWait | undefined> => {
     for (const { seq } of waitsFor(snapshot, eventId)) {
       const wait = await load(seq);

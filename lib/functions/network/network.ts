@@ -30,7 +30,7 @@ import { type EndpointService, endpointsOf, gatewayServices } from './settings.t
 
 export interface FunctionNetwork {
   readonly vpcConfig: { readonly subnetIds: string[]; readonly securityGroupIds: string[] };
-  /** The routes and endpoints. Without them a function in these subnets reaches nothing. */
+  /** The routes and endpoints. A function in these subnets can reach nothing before they exist. */
   readonly ways: IDependable;
 }
 
@@ -38,11 +38,11 @@ type VpcConfig = FunctionNetwork['vpcConfig'];
 
 interface NetworkProps {
   readonly settings: Settings;
-  /** All rights of the functions in the network, for the policies of its endpoints. */
+  /** All permissions of the functions in the network, for the policies of its endpoints. */
   readonly may: readonly PolicyStatement[];
 }
 
-/** The instances' default: Lambda's default of three execution environments uses three zones. */
+/** Zones of the instances' network: as many as Lambda's default of three execution environments uses. */
 const defaultZones = 3;
 
 const httpsPort = 443;
@@ -67,8 +67,8 @@ const withWays = (network: Network, vpcConfig: VpcConfig): FunctionNetwork => ({
 });
 
 /**
- * Whether a resource is a route or an endpoint. CloudFormation would not wait for these, because a function names only subnets
- * and groups.
+ * Whether a resource is a route or an endpoint. CloudFormation must be told to wait for these, because
+ * functions refer only to subnets and groups.
  */
 const isWay = (construct: IConstruct): boolean =>
   construct instanceof CfnRoute ||
@@ -106,7 +106,7 @@ class Network extends Construct {
     return { subnetIds, securityGroupIds };
   }
 
-  /** With a NAT gateway for each address. */
+  /** A VPC with a NAT gateway for each address. */
   withAddresses(addresses: readonly string[]): VpcConfig {
     return this.#make('fixedAddresses', {
       maxAzs: addresses.length,
@@ -115,8 +115,8 @@ class Network extends Construct {
   }
 
   /**
-   * With a NAT gateway for all zones: instances need several zones, and a gateway costs more than half as much as an instance.
-   * If its zone is down, long deliveries wait in their queue.
+   * A VPC with one NAT gateway for all zones. Instances need several zones, and a gateway costs more than
+   * half as much as an instance. While its zone is down, long deliveries wait in their queue.
    */
   withOneGateway(): VpcConfig {
     const zones = valuesIn(this.#props.settings.zones, Stack.of(this).region);
@@ -239,14 +239,15 @@ class Network extends Construct {
         vpcEndpointType: 'Interface',
         subnetIds,
         securityGroupIds: [group.securityGroupId],
-        // So the functions use the services' usual host names. A VPC takes one such endpoint for a service: a second one fails
-        // with "private-dns-enabled cannot be set because there is already a conflicting DNS domain".
+        // So that the functions can use the usual host names of services. A VPC can have one such endpoint
+        // for each service: another one fails with "private-dns-enabled cannot be set because there is
+        // already a conflicting DNS domain".
         privateDnsEnabled: true,
       });
     }
   }
 
-  /** The endpoint's policy limits all callers in the VPC to the functions' rights. */
+  /** The endpoint's policy allows no caller in the VPC more than the functions' permissions. */
   #serviceOf(vpcId: string, service: EndpointService) {
     const statements = this.#props.may
       .map((statement) => ({
@@ -273,7 +274,7 @@ const interfaces = [
 ];
 
 /**
- * Lets Lambda connect a function to a VPC with the function's role, and denies this to the function's own code ("Attaching
+ * Lets Lambda connect a function to a VPC by the function's role, but not the function's own code ("Attaching
  * Lambda functions to an Amazon VPC" in Lambda's guide).
  */
 export function connectToVpc(): PolicyStatement[] {

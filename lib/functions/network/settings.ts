@@ -32,8 +32,8 @@ export const network = {
   subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
   securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
   /**
-   * A VPC takes one interface endpoint with private DNS for each service, and a route table one route to each gateway endpoint.
-   * So the list leaves out those that a VPC already has.
+   * Services for which endpoints are made. The VPC may already have some: it can have one interface endpoint
+   * with private DNS for each service, and each route table can have one route to a gateway endpoint.
    */
   vpcEndpoints: z
     .preprocess(
@@ -45,7 +45,7 @@ export const network = {
     .default(false),
   routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
   fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
-  /** Unlike letters, ids are the same in every AWS account. */
+  /** Zone ids, which are the same in every AWS account, unlike the letters in zone names. */
   zones: regional('[a-z]{2,5}\\d-az\\d', 'euc1-az2'),
   deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
 };
@@ -67,8 +67,8 @@ const mayGoTo = ({ destinations, lambdaDestinations }: NeedOfEndpoints, service:
   [...destinations, ...lambdaDestinations].some((pattern) => destinationServiceOf(pattern) === service);
 
 /**
- * Why settings need no endpoint of a service. On managed instances logs and traces are written from within the VPC ("Networking
- * for Lambda Managed Instances"), otherwise from outside.
+ * Why the settings make an endpoint unnecessary. On managed instances logs and traces are written from within
+ * the VPC ("Networking for Lambda Managed Instances"), otherwise from outside.
  */
 const needless: Readonly<
   Partial<Record<EndpointService, (settings: NeedOfEndpoints) => string | undefined>>

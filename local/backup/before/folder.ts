@@ -1,4 +1,7 @@
-/** Data folders of an earlier state of the service: tables in a SQLite file, and jobs in journals. This one cannot read them. */
+/**
+ * Recognizes data folders of much earlier releases: tables in a SQLite file, and jobs in journals. This
+ * release cannot read them.
+ */
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { storeName } from '../files.ts';
@@ -33,7 +36,7 @@ export async function refusalOf(folder: string): Promise<string | undefined> {
 
 const idLength = 30;
 
-/** Counts the ids of messages in files of any format. Some may have expired. */
+/** Counts different message ids in files of any format. Some of the messages may have expired. */
 async function messagesIn(files: readonly string[]): Promise<number> {
   const found = new Set<string>();
   for (const file of files) {

@@ -1,4 +1,4 @@
-/** Binds the expressions of a call to its names and values. */
+/** Combines the expressions of a call with its names and values. */
 import { AwsError, refused } from '../../aws/awsError.ts';
 import { checkedValue, invalid, type Item, type Value } from '../values.ts';
 import { compileCondition } from './condition.ts';
@@ -12,7 +12,7 @@ export type { Given, KeyRange, KeyShape };
 
 /** The functions of a call's expressions, if it has them. */
 export interface Bound {
-  /** Whether the condition is true for a row. A missing row is the empty item. */
+  /** Whether the condition holds for a row. A missing row is the empty item. */
   readonly condition?: ((item: Item) => boolean) | undefined;
   readonly filter?: ((item: Item) => boolean) | undefined;
   readonly keys?: KeyRange | undefined;
@@ -23,9 +23,9 @@ export interface Bound {
    * @throws AwsError if the update does not fit the row
    */
   readonly update?: ((item: Item, isNew?: boolean) => Item) | undefined;
-  /** Whether the update only removes values, and so does not create a missing row. */
+  /** Whether the update only removes values. Then it does not create a missing row. */
   readonly onlyRemoves?: boolean | undefined;
-  /** The part of a row that the update touches. */
+  /** Returns the part of a row that the update changes. */
   readonly updated?: ((item: Item) => Item) | undefined;
   readonly projection?: ((item: Item) => Item) | undefined;
 }
@@ -138,7 +138,7 @@ function checkNone(member: string, sign: '#' | ':', unused: readonly string[]): 
   throw refused(`Value provided in ${member} unused in expressions: keys: {${unused.join(', ')}}`);
 }
 
-/** Key attributes are texts, numbers or bytes, so no path can lead into them. */
+/** Key attributes are texts, numbers or bytes, so they have no inner paths. */
 function checkScalars({ used }: Call, primaryKey: readonly string[]): void {
   for (const { kind, paths } of used) {
     if (kind === 'KeyConditionExpression') continue;
@@ -152,7 +152,7 @@ function checkScalars({ used }: Call, primaryKey: readonly string[]): void {
   }
 }
 
-/** A Query's filter must not use key attributes. They belong in its key condition. */
+/** The filter of a Query must not use key attributes. */
 function checkFilter(paths: Compiled<unknown>['paths'], { partitionKey, sortKey }: KeyShape): void {
   const path = paths.find(([name]) => name === partitionKey || name === sortKey);
   if (path === undefined) return;

@@ -19,7 +19,7 @@ type Test = (item: Item, values: Values) => boolean;
 
 const ordered: readonly TypeName[] = ['S', 'N', 'B'];
 
-/** @throws AwsError if the expression is invalid with the scope's names */
+/** @throws AwsError if the expression is invalid with the names of the scope */
 export function compileCondition(condition: Condition, scope: Scope): Test {
   switch (condition.kind) {
     case 'and':
@@ -60,7 +60,7 @@ type Holds = (a: Value | undefined, b: Value | undefined) => boolean;
 
 const equal: Holds = (a, b) => a !== undefined && b !== undefined && areEqual(a, b);
 
-/** A comparison by order. It is false if the types differ or a value is missing. */
+/** Compares two values by order. False if their types differ or one is missing. */
 const byOrder =
   (holds: (order: number) => boolean): Holds =>
   (a, b) => {
@@ -220,7 +220,7 @@ export function readValue(placeholder: string, scope: Scope): Read {
   return (_item, values) => values[slot];
 }
 
-/** The result of `size`; undefined for types without a size. */
+/** The result of `size`; undefined for types that have no size. */
 function sizeOf(value: Value): Value | undefined {
   if ('S' in value) return { N: String(value.S.length) };
   if ('B' in value) return { N: String(value.B.length) };

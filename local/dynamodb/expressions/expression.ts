@@ -1,4 +1,4 @@
-/** A cache of compiled expressions. A text is parsed once, and compiled again only for other names. */
+/** A cache of compiled expressions. A text is parsed once, and compiled again only if its names differ. */
 import { refused } from '../../aws/awsError.ts';
 import type { Value } from '../values.ts';
 import { Scope, type Check, type Values } from './scope.ts';
@@ -33,11 +33,14 @@ interface Parsed<Run> {
   last?: { readonly names: readonly string[]; readonly compiled: Compiled<Run> };
 }
 
-/** Texts in the cache, per kind of expression. */
+/** How many texts of each kind are cached. */
 const kept = 1_000;
 const maxSize = 4096;
 
-/** @returns a function that compiles a text with names. @throws AwsError if it is invalid for any values */
+/**
+ * @returns a function that compiles a text with names
+ * @throws AwsError if the text is invalid with any values
+ */
 export function expressions<Ast, Run>(
   kind: ExpressionKind,
   parse: (tokens: Tokens) => Ast,

@@ -1,4 +1,4 @@
-/** Turns the condition of a Query into the range of keys that it reads. */
+/** Converts the condition of a Query to the range of keys to read. */
 import { refused, type AwsError } from '../../aws/awsError.ts';
 import { typeOf, type Value } from '../values.ts';
 import type { CallNode, Comparator, Condition, Operand } from './nodes.ts';
@@ -7,7 +7,7 @@ import type { Scope, Values } from './scope.ts';
 export interface KeyShape {
   readonly partitionKey: string;
   readonly sortKey?: string | undefined;
-  /** The types of the keys. If a type is unknown, any type of key is accepted. */
+  /** The types of the keys. If a type is undefined, keys of any type are accepted. */
   readonly partitionType?: KeyType | undefined;
   readonly sortType?: KeyType | undefined;
 }
@@ -37,7 +37,7 @@ type ReadRange = (values: Values, keys: KeyShape) => KeyRange;
 const invalid = (message: string): AwsError =>
   refused(`Invalid condition in KeyConditionExpression: ${message}`);
 
-/** Throws errors only when the range is read, because other expressions are checked first. */
+/** Errors are thrown only when the range is read, because other expressions are checked first. */
 export function compileKeyCondition(condition: Condition, scope: Scope): ReadRange {
   let terms: readonly Term[] | undefined;
   return (values, keys) => {
@@ -93,7 +93,7 @@ function termOf(part: Part, scope: Scope): Term {
   return term(left.kind === 'value' ? turned[operator] : operator, [left, right], scope);
 }
 
-/** The comparators after swapping the operands. */
+/** The comparator to use if the operands are swapped. */
 const turned: Readonly<Record<SortOperator, SortOperator>> = {
   '=': '=',
   '<': '>',

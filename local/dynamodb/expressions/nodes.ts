@@ -1,6 +1,5 @@
 /**
- * A path as written: names, placeholders of names, and list indexes. Only placeholders begin with `#`, because names begin with
- * a letter.
+ * A path as it is written: names, placeholders of names, and list indexes. Only placeholders begin with `#`.
  */
 export type Path = readonly (string | number)[];
 
@@ -21,7 +20,7 @@ export interface CallNode {
   readonly operands: readonly Operand[];
 }
 
-/** A part of an update: `a + b` or `a - b`. */
+/** A sum or difference in an update: `a + b` or `a - b`. */
 interface SumNode {
   readonly kind: 'sum';
   readonly operator: '+' | '-';

@@ -1,14 +1,17 @@
-/** The grammars of conditions, updates and projections, with the checks that need neither names nor values. */
+/**
+ * The grammars of conditions, updates and projections. Everything is checked here that does not depend on
+ * names and values.
+ */
 import type { Action, CallNode, Comparator, Condition, Operand, Path, Section } from './nodes.ts';
 import { isReserved } from './reserved.ts';
 import type { Tokens } from './tokens.ts';
 
 interface Grammar {
-  /** For error messages. */
+  /** The kind of expression, for error messages. */
   readonly what: string;
   /** Words that are not names, in upper case. */
   readonly keywords: ReadonlySet<string>;
-  /** The number of operands of each function. */
+  /** How many operands each function has. */
   readonly functions: ReadonlyMap<string, number>;
 }
 
@@ -64,7 +67,7 @@ class ConditionParser {
     return condition;
   }
 
-  /** If an operand is where a condition must be, the token after it is wrong. */
+  /** An operand cannot be a condition, so the next token is wrong. */
   #condition(part: Part): Condition {
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'sum')
       throw this.#tokens.syntaxError();
@@ -72,7 +75,7 @@ class ConditionParser {
     return part;
   }
 
-  /** If a condition is where an operand must be, the token after it is wrong. */
+  /** A condition cannot be an operand, so the next token is wrong. */
   #operand(part: Part): Operand {
     if (part.kind === 'call' && part.name !== 'size') this.#tokens.wrong(misused(part.name));
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'call') return part;
@@ -192,7 +195,6 @@ function callOf(tokens: Tokens, { what, functions }: Grammar, parseInner: () => 
 const misused = (name: string): string =>
   `The function is not allowed to be used this way in an expression; function: ${name}`;
 
-/** Parses operands in parentheses. */
 function listOf(tokens: Tokens, parseInner: () => Operand): readonly Operand[] {
   tokens.needSign('(');
   const list = [parseInner()];

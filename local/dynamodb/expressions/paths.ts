@@ -1,7 +1,7 @@
-/** Document paths, and trees of paths that do not overlap. */
+/** Paths in items, and trees of paths that do not overlap. */
 import { attributeOf, setAttribute, type Item, type Value } from '../values.ts';
 
-/** The names and list indexes from an item to a value. */
+/** The steps from an item to a value: names and list indexes. */
 export type Steps = readonly (string | number)[];
 
 export function valueAt(item: Item, steps: Steps): Value | undefined {
@@ -18,14 +18,13 @@ function stepInto(value: Value, step: string | number): Value | undefined {
   return 'M' in value ? attributeOf(value.M, step) : undefined;
 }
 
-/** Writes a path as DynamoDB's error messages do. */
+/** A path as in DynamoDB's error messages. */
 export const pathText = (steps: Steps): string =>
   `[${steps.map((step) => (typeof step === 'number' ? `[${step}]` : step)).join(', ')}]`;
 
 export const areSamePaths = (a: Steps, b: Steps): boolean =>
   a.length === b.length && a.every((step, index) => step === b[index]);
 
-/** A tree of paths with a leaf at the end of each. */
 export interface PathTree<Leaf> {
   readonly path: Steps;
   readonly leaf?: Leaf;
@@ -40,7 +39,8 @@ interface Entry<Leaf> {
 
 /**
  * @param entries in the order of the expression
- * @param refused makes the error for two paths that are equal, nested, or of a list and a map
+ * @param refused makes the error for two paths that are equal, or nested, or need both a list and a map in
+ * the same place
  */
 export function pathTree<Leaf>(
   entries: readonly Entry<Leaf>[],
@@ -85,7 +85,7 @@ export function pathTree<Leaf>(
   }
 }
 
-/** Copies the parts of an item that are in the tree. Lists keep only the copied elements. */
+/** Copies the parts of an item that a tree selects. Lists keep only the copied elements. */
 export function pick(item: Item, tree: PathTree<unknown>): Item {
   const picked: Record<string, Value> = {};
   for (const [name, below] of tree.fields) {

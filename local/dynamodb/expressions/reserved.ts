@@ -46,5 +46,4 @@ YEAR ZONE
     .split(/\s+/),
 );
 
-/** Whether a word is reserved, in any case. */
 export const isReserved = (word: string): boolean => words.has(word.toUpperCase());

@@ -1,4 +1,4 @@
-/** The names and values that an expression is compiled with. */
+/** The names and values with which an expression is compiled. */
 import { typeOf, type Item, type TypeName, type Value } from '../values.ts';
 import type { Operand, Path } from './nodes.ts';
 import type { Steps } from './paths.ts';
@@ -12,7 +12,7 @@ export type Read = (item: Item, values: Values) => Value | undefined;
 /** Checks the values of a call. @throws AwsError if they do not fit the expression */
 export type Check = (values: Values) => void;
 
-/** The names for one compilation, and the paths and checks that it collects. */
+/** The names for compiling one expression. Collects the paths and checks of the expression. */
 export class Scope {
   readonly kind: ExpressionKind;
   readonly checks: Check[] = [];
@@ -34,26 +34,25 @@ export class Scope {
     return path.map((step) => (typeof step === 'string' ? (this.#names.get(step) ?? step) : step));
   }
 
-  /** As {@link steps}, and adds the path to the expression's paths. */
+  /** Like {@link steps}, and collects the path. */
   path(path: Path): Steps {
     const steps = this.steps(path);
     this.paths.push(steps);
     return steps;
   }
 
-  /** The index of a placeholder's value among a call's values. */
+  /** The position of a placeholder's value in the list of a call's values. */
   slot(placeholder: string): number {
     return this.#slots.get(placeholder) ?? -1;
   }
 
-  /** The type of an operand, if it does not depend on the item. */
   typeOf(operand: Operand, values: Values): TypeName | undefined {
     if (operand.kind === 'call') return operand.name === 'size' ? 'N' : undefined;
     const value = operand.kind === 'value' ? values[this.slot(operand.name)] : undefined;
     return value && typeOf(value);
   }
 
-  /** Adds a check that operands have one of the given types, if their types are known. */
+  /** Adds a check of the types of operands, as far as they are known. */
   checkTypes(name: string, operands: readonly Operand[], types: readonly TypeName[]): void {
     for (const operand of operands) {
       if (operand.kind === 'path') continue;

@@ -19,7 +19,7 @@ export type ExpressionKind =
 export const refusedExpression = (kind: ExpressionKind, message: string): AwsError =>
   refused(`Invalid ${kind}: ${message}`);
 
-/** Words, placeholders of names and of values, digits, and signs. Any other character is a sign too. */
+/** Words, placeholders of names and of values, digits, and signs. Any other character counts as a sign. */
 const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;
 
 function tokensOf(text: string): readonly Token[] {
@@ -68,7 +68,10 @@ export class Tokens {
     return token;
   }
 
-  /** Takes a token that counts as an operator: a comparator, a keyword, a function's name, or a sign of a sum. */
+  /**
+   * Takes a token that counts towards the limit of operators: a comparator, a keyword, a function's name, or
+   * a sign of a sum.
+   */
   takeOperator(): Token {
     this.#operators += 1;
     return this.take();
@@ -96,12 +99,12 @@ export class Tokens {
     return kind === 'word' && text.toUpperCase() === keyword;
   }
 
-  /** Notes a problem, which is reported only if the syntax is right. The first one counts. */
+  /** Notes a problem, to be reported if there is no syntax error. Only the first one counts. */
   wrong(message: string): void {
     this.#problem ??= this.refused(message);
   }
 
-  /** @throws AwsError if this is not the end, or a problem was noted */
+  /** @throws AwsError if there are more tokens, or a problem was noted */
   end(): void {
     if (this.peek().kind !== 'end') throw this.syntaxError();
     if (this.#operators > maxOperators) {
@@ -110,7 +113,7 @@ export class Tokens {
     if (this.#problem !== undefined) throw this.#problem;
   }
 
-  /** Makes the error about the next token, with its neighbours. */
+  /** Makes a syntax error at the next token, which quotes its neighbours. */
   syntaxError(): AwsError {
     const token = this.peek();
     const before = this.#tokens[this.#at - 1] ?? token;

@@ -18,9 +18,9 @@ import type { Read, Scope, Values } from './scope.ts';
 type Change = (item: Item, values: Values, isNew: boolean) => Item;
 
 /**
- * Returns the new value at a path; undefined removes it.
+ * Returns the new value at a path; undefined to remove it.
  *
- * @param current the present value
+ * @param current the value at the path before
  * @param item the item before the update
  */
 type Leaf = (current: Value | undefined, item: Item, values: Values) => Value | undefined;
@@ -38,7 +38,7 @@ export interface CompiledUpdate {
 /** @throws AwsError if the expression is invalid with the scope's names */
 export function compileUpdate(actions: readonly Action[], scope: Scope): CompiledUpdate {
   const targets = actions.map((action) => scope.steps(action.path));
-  // Finds overlaps first. Only these paths count as touched by the update.
+  // Checks that no two paths overlap.
   pathTree(
     targets.map((steps) => ({ steps, leaf: undefined })),
     (message) => scope.refused(message),
@@ -57,7 +57,10 @@ export function compileUpdate(actions: readonly Action[], scope: Scope): Compile
 
 const removed: Leaf = () => undefined;
 
-/** If there is no row, removals inside an attribute are ignored. If a row lacks the attribute, they are refused. */
+/**
+ * If there is no row, removals inside of an attribute are ignored. If a row lacks the attribute, they are
+ * refused.
+ */
 function withoutNestedRemovals(tree: PathTree<Leaf>): PathTree<Leaf> {
   const fields = [...tree.fields].filter(([, below]) => below.leaf !== undefined || !onlyRemoves(below));
   return { ...tree, fields: new Map(fields) };
@@ -92,7 +95,7 @@ function changedValue(
   return { L: changedList(value.L, tree, item, values) };
 }
 
-/** Indexes refer to the list before the update. A value beyond the end is appended. */
+/** Indexes are those of the list before the update. A value after the end is appended. */
 function changedList(
   list: readonly Value[],
   tree: PathTree<Leaf>,
@@ -114,7 +117,7 @@ function leafOf(action: Action, scope: Scope): Leaf {
     const read = compileOperand(action.value, scope);
     const depth = action.path.length - 1;
     if (depth === 0) return (_current, item, values) => needed(read(item, values));
-    // The value is now nested deeper than where it was read.
+    // Checked again, because the value is nested deeper here.
     return (_current, item, values) => checkedValue(needed(read(item, values)), depth);
   }
   const { section, value } = action;
@@ -199,7 +202,7 @@ function listAppend({ name, operands }: CallNode, scope: Scope): Read {
   };
 }
 
-/** `ADD`: a sum, or the union of two sets. */
+/** `ADD`: the sum of numbers, or the union of sets. */
 function added(current: Value | undefined, value: Value): Value {
   if (current === undefined) return value;
   if ('N' in current && 'N' in value) return { N: addNumbers(current.N, value.N, 1) };
@@ -210,7 +213,7 @@ function added(current: Value | undefined, value: Value): Value {
   return { BS: [...current.BS, ...value.BS.filter((bytes) => !members.has(textOfBytes(bytes)))] };
 }
 
-/** `DELETE`: the difference of two sets. An empty result removes the attribute. */
+/** `DELETE`: the difference of sets. If it is empty, the attribute is removed. */
 function without(current: Value | undefined, value: Value): Value | undefined {
   if (current === undefined) return undefined;
   if (typeOf(current) !== typeOf(value)) throw wrongData();

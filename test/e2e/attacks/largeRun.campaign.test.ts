@@ -4,7 +4,7 @@ import { limitForManyDeathsMs } from '../../support/limits.ts';
 import { service } from '../../support/publish.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
 
-/** Each step must cost little, or other accounts get no answer. */
+/** A large run must leave room for other accounts: each of its steps may cost only little. */
 
 let stage: Stage;
 beforeAll(async () => {

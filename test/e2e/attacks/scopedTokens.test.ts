@@ -139,7 +139,7 @@ describe('a token for one destination', () => {
   it.each(places)('reaches no other destination through %s', async (_place, sent) => {
     const run = await start(allowed, token);
     const answer = await send(sent(elsewhere.url, run));
-    // An endpoint that is refused fails its own run.
+    // If an endpoint is refused, only its own run fails.
     expect([403, 412]).toContain(answer.status);
     expect(refusalOf(answer).error).toContain('the token may only publish to');
   });
@@ -191,14 +191,14 @@ describe('a token for one destination', () => {
 
   it('has sent nothing elsewhere in all these tests', async () => {
     const count = elsewhere.deliveries.length;
-    // Anything accepted before would have arrived with this.
+    // If an earlier request had been accepted, its message would have arrived before this one.
     const before = allowed.deliveries.length;
     await ok(publish(allowed.url, { token, body: 'last' }));
     await allowed.until((deliveries) =>
       deliveries.slice(before).some(({ body }) => body.toString() === 'last'),
     );
     expect(elsewhere.deliveries.length).toBe(count);
-    // The two runs that other tests started there, and no other request.
+    // Only the two runs that other tests started there.
     expect(
       elsewhere.deliveries.filter(({ headers }) => headers['upstash-workflow-runid'] === undefined),
     ).toEqual([]);

@@ -39,7 +39,7 @@ const arrived = async (inbox: Inbox, body: string): Promise<void> => {
   await inbox.until((deliveries) => deliveries.some((one) => one.body.toString() === body));
 };
 
-/** The ways to give an id that makes one message of several, with the headers that go with it. */
+/** Ids that turn several messages into one, with the headers that they need. */
 const ids: readonly (readonly [name: string, headers: (id: string) => Readonly<Record<string, string>>])[] = [
   ['a deduplication id', (id) => ({ 'Svc-Deduplication-Id': id })],
   ['a debounce id', (id) => ({ 'Svc-Debounce-Id': id, 'Svc-Debounce': '1s' })],
@@ -180,7 +180,7 @@ describe('a run’s id of a token for one destination', () => {
       const refused = await trigger(bank, runId, token);
       expect([refused.status, refusalOf(refused).error]).toEqual([403, expect.stringContaining(limited.id)]);
     }
-    // The same token's own start again is a duplicate, as before.
+    // If the token itself repeats its start, that is a duplicate, as before.
     expect(await ok(trigger(own, runId, limited.token))).toMatchObject({ ...first, deduplicated: true });
     await ok(api('DELETE', `/v2/workflows/runs/${runId}`, { token: account.token }));
     started.parse(await ok(trigger(bank, runId, account.token)));

@@ -54,7 +54,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
       const silence = await computed(async () => {
         answer = await send(method, path, body);
       });
-      // An item of a batch has its refusal in its place.
+      // In a batch, the refusal of an item is in the item's place.
       const [item] = z.array(z.object({ status: z.number() })).safeParse(answer?.json).data ?? [];
       expect(item?.status ?? answer?.status).toBe(400);
       expect(silence).toBeLessThan(5 * (usual + parsed) + 1_500);
@@ -79,7 +79,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
       }
       sockets.push(socket);
     }
-    // 60 of these hold back 540 MB.
+    // 60 of these bodies have 540 MB.
     expect(memory() - before).toBeLessThan(200 * megabyte);
     const inbox = receiver.inbox();
     messageIdOf(await publish(inbox.url, { url: stage.url, token: stage.token, body: 'mine' }));

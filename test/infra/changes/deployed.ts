@@ -11,11 +11,11 @@ import type { MadeStack } from '../keptTemplates.ts';
 export const stateful = [
   'AWS::ApiGateway::RestApi',
   'AWS::DynamoDB::GlobalTable',
-  // Another one would have another host, which no client knows.
+  // Another API would have another host, which no client knows.
   'AWS::Lambda::Url',
   'AWS::Logs::LogGroup',
   'AWS::S3::Bucket',
-  // Subscribers would have to confirm again.
+  // Subscribers of another topic would have to confirm again.
   'AWS::SNS::Topic',
   'AWS::SQS::Queue',
   'AWS::Scheduler::ScheduleGroup',

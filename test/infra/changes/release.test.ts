@@ -47,12 +47,14 @@ function requiredVariables(): string[] {
   return [...message.matchAll(/→ at (\w+)$/gm)].map(([, name = '']) => name).sort();
 }
 
-/** The losses when this release is rolled back, as sentences of {@link losses}: what is new in it. */
+/**
+ * The losses when this release is rolled back, as sentences of {@link losses}: they are new in this release.
+ */
 const newHere: readonly string[] = [
-  // `svc-queue recover` sends their jobs again: docs/recovery.md.
+  // `svc-queue recover` sends the jobs of these queues again: docs/recovery.md.
   'AWS::SQS::Queue QueuesParked7648A030 is gone',
   'AWS::SQS::Queue QueuesSlowBF74C2CE is gone',
-  // The previous release has it only with the setting `publishUrl`.
+  // The previous release made it only with the setting `publishUrl`.
   'AWS::Lambda::Url PublishLiveFunctionUrlD641DB43 is gone',
   'AWS::Logs::LogGroup AlarmsLog2A85566B is gone',
   'AWS::Logs::LogGroup DeliverSlowLog71D9C35D is gone',

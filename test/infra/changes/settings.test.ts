@@ -17,7 +17,7 @@ import {
 } from '../variants.ts';
 import { type Deployed, deployedOf, deploymentOrder, losses, refusals } from './deployed.ts';
 
-/** Settings that give something up, and what. */
+/** Settings that delete something when they are changed, and what they delete. */
 const givenUp: Readonly<Record<string, RegExp>> = {
   pointInTimeRecovery: /is no longer restorable$/,
   monitoring: /^AWS::SNS::Topic MonitoringTopic\w+ is gone$/,
@@ -62,7 +62,7 @@ describe('a change of settings', () => {
     const mappings = [...functions].filter(([, { Type }]) => Type === 'AWS::Lambda::EventSourceMapping');
     expect(mappings).toHaveLength(6);
     for (const [id, { Properties }] of mappings)
-      // A mapping with another queue would be another mapping.
+      // With another queue it would be another mapping.
       expect(onInstances.get(id)?.Properties['EventSourceArn']).toEqual(Properties['EventSourceArn']);
     // Lambda refuses to change a function's compute type.
     const placed = [...onInstances].filter(

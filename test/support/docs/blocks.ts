@@ -8,7 +8,7 @@ export interface Block {
   /** The language after the fence: `sh`, `ts`, `js`, `json`, `python`. */
   readonly language: string;
   readonly text: string;
-  /** Code that the reader already has: the text of a comment `<!-- before: … -->` just above the block. */
+  /** Code that comes before the block: the text of a comment `<!-- before: … -->` right above it. */
   readonly before: string;
 }
 

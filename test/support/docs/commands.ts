@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Ending } from '../../../cli/commandLine.ts';
 import { parseOptions as parseBench } from '../../../bench/options.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
+import { parseTemplate } from '../../../bin/commands/template.ts';
 import { parseBackupOptions } from '../../../local/backup/options.ts';
 import { parseCheckOptions } from '../../../local/check/options.ts';
 import { parseOptions as parseStart } from '../../../local/stage/options.ts';
@@ -29,7 +30,7 @@ import { beforeChecks } from '../../../verify/before/checks.ts';
 import { parseVerify } from '../../../verify/options.ts';
 import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
-import { findPython, installPackage } from '../python.ts';
+import { awsCliPackage, findPython, installPackage } from '../python.ts';
 
 export interface Command {
   readonly program: string;
@@ -42,12 +43,12 @@ const run = promisify(execFile);
 const python = findPython();
 
 /**
- * Installs the AWS CLI's first major version, which PyPI has. The documents use only what both versions accept.
+ * Installs the AWS CLI.
  *
  * @returns a Python with it; undefined if there is no Python, which is an error in CI
  */
 export async function installAwsCli(): Promise<string | undefined> {
-  if (python !== undefined) return installPackage(python, { name: 'awscli', version: '1.46.3' });
+  if (python !== undefined) return installPackage(python, awsCliPackage);
   if (process.env['CI'] === undefined) return undefined;
   throw new Error('There is no Python 3.10 or newer with its venv module.');
 }
@@ -81,6 +82,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   bench: parseBench,
   password: parsePassword,
   migrate: (args) => parseMigrate(args, migrateVariables),
+  template: parseTemplate,
   verify: (args) => parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
   open: parseOpen,
   login: parseLogin,

@@ -52,7 +52,7 @@ export async function installPythonPackages(python: string): Promise<string> {
 export interface Program {
   readonly at: string;
   readonly file: string;
-  /** Whether the program is complete: the code before it is real instead of only declared. */
+  /** Whether the program is complete, with real code before it, not only declarations. */
   readonly isComplete: boolean;
 }
 

@@ -24,6 +24,7 @@ export const notRun: Readonly<Record<string, string>> = {
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   docker: 'It needs a daemon. The commands of `svc-queue` behind it are checked.',
   git: 'It changes the clone.',
+  terraform: 'It needs an AWS account. The example was applied to the emulator by hand.',
   sleep: 'What a document waits for is on AWS.',
 };
 
@@ -52,7 +53,7 @@ const run = ['shell', 'api', 'open', 'login', 'completion', ...Object.keys(short
 
 /** Stand-ins by name; `$1` and so on are their arguments. */
 const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
-  // The last `-o` is for further requests. A block's own `-o` comes first.
+  // The block's own `-o` comes first. The last `-o` is for further requests.
   curl: bash(
     'body=$(mktemp)',
     // The real `curl` is in the path after this folder.
@@ -93,9 +94,10 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  { echo "There is no script $script" >&2; exit 1; }',
   ),
   docker: bash(record, `[[ $* != *'cat /data/env' ]] || cat .svc/env`),
-  // In front of the real one, which `python -m` starts.
+  // Found before the real program, which `python -m` starts.
   pip: bash('shift; exec python -m pip show --quiet "$@"'),
   git: bash('exit 0'),
+  terraform: bash(record),
   sleep: bash('exit 0'),
 });
 

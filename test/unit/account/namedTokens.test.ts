@@ -226,7 +226,7 @@ describe('a token that a named token made', () => {
     for (const token of kept) await use(token);
     expect(await lambdas.listTokens(id)).toHaveLength(3);
     for (const one of [maker, ...made]) expect(await lambdas.loadNamedToken(id, one.id)).toBeUndefined();
-    // They no longer count.
+    // Revoked tokens no longer count.
     for (let number = 3; number < 50; number += 1) await makeToken(id);
   });
 

@@ -27,7 +27,7 @@ beforeEach(() => {
   standIns().secretValues.set(masterSecret, old);
 });
 
-/** A function with a secret that it cannot read. It gives up after 13 s, while the other tests run. */
+/** A function that cannot read its secret. It gives up after 13 s, while the other tests run. */
 let ignorant:
   | {
       readonly front: Front;
@@ -199,7 +199,7 @@ describe('Secrets Manager that does not answer', () => {
     later(60 * 60_000);
     expect([await accepts(old), await accepts(young)]).toEqual([true, false]);
     front.mend();
-    // The unanswered read is repeated without a request.
+    // The secret is read again without another request.
     await vi.waitFor(
       async () => {
         later(10_000);

@@ -108,7 +108,7 @@ async function fail(account: Account, times = 1): Promise<() => Promise<void>> {
 
 const anyDeadLetter = { deadLetters: { above: 0, minutes: 1_440 } };
 
-/** By then a dead check counts as dead. */
+/** After this time, a check that has not ended counts as dead. */
 const afterDeathMs = 5 * minuteMs;
 
 describe('a look', () => {
@@ -130,7 +130,7 @@ describe('a look', () => {
     expect(statesIn(inbox)).toEqual(['open']);
     await mend();
     await lookUnderFate();
-    // A check that dies before it sends the alarm leaves it to the next one.
+    // If a check dies before it sends the alarm, the next one sends it.
     await lookAndDeliver();
     expect(statesIn(inbox)).toEqual(['open', 'over']);
     const [open, over] = told(inbox);
@@ -181,7 +181,7 @@ describe('a look', () => {
     fixture.reset();
     unitsRead = 0;
     await look();
-    // As docs/cost.md says.
+    // The limit is that of docs/cost.md.
     expect(unitsRead).toBeLessThanOrEqual(24);
     // Reads the alarms; dead letters and both lists of the log by shard; circuits, schedules, usage and queues; runs; the account and its
     // size.

@@ -16,7 +16,7 @@ let fixture: Fixture;
 let counted: Counted;
 beforeAll(async () => {
   fixture = await startFixture();
-  // On a slow machine, more would be written and read again because of the time.
+  // On a slow machine, time would pass, and more would be written and read again.
   vi.spyOn(Date, 'now').mockReturnValue(Date.now());
   counted = await countBoth(fixture);
 });
@@ -58,7 +58,7 @@ describe('docs/cost.md, which `npm run bench cost` updates,', () => {
     );
     ordinaryMessage.lines.forEach(({ amounts, gbMonths = 0 }, at) => {
       const line = counted.url.lines[at];
-      // Usage is added up at other requests if the ones before were others.
+      // Which requests report the usage depends on earlier requests.
       const digits = line?.what === 'UpdateItem usage' ? 1 : 9;
       for (const size of [1, 10] as const)
         expect(amounts[size]).toBeCloseTo(line?.amounts[size] ?? NaN, digits);

@@ -92,7 +92,8 @@ describe('publishing again in the background', () => {
     onTestFinished(() => {
       vi.useRealTimers();
     });
-    // Deliveries go first, so that each search could find those of the step before.
+    // Jobs of deliveries are done first, so each search could find the messages that the previous step has
+    // published.
     for (let jobs = await fixture.drain(); jobs.length > 0; jobs = await fixture.drain()) {
       for (const isStep of [false, true]) {
         const some = jobs.filter(({ kind }) => (kind === 'bulk') === isStep);

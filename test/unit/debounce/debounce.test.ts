@@ -114,7 +114,7 @@ describe('messages with one debounce id', () => {
   });
 
   it('are delivered by the job of their period, not by that of a period that another publish began first', async () => {
-    // The publish that loses begins the next period itself, because the first is over when it tries again.
+    // The publish that is slower begins the next period, because the first one is over when it tries again.
     fixture.reset();
     fixture.beforeCall('UpdateItemCommand', 3, () => laneFixture.fleet.advance(31 * secondMs));
     const ids = (await Promise.all(['1', '2'].map((body) => publish(body)))).map(idOf);

@@ -95,7 +95,7 @@ describe('two workers whose attempts at one message have different outcomes', ()
       let answerFirst: (() => void) | undefined;
       const inbox = fixture.receiver.inbox((delivery, response, count) => {
         if (delivery.headers['svc-retried'] !== '0') response.end();
-        // The first request is answered late: its worker records before the second has its answer.
+        // The first request is answered only after the second worker has recorded its answer.
         else if (count === 0) answerFirst = () => response.writeHead(recorded).end();
         else {
           answerFirst?.();

@@ -112,7 +112,7 @@ describe('a worker that leaves an attempt open', () => {
     // A request is repeated only if no row says that the attempt is open.
     expect(deferred.inbox.deliveries.length).toBeLessThanOrEqual(2);
     expect((await load(deferred.messageId)).open?.number).toBe(0);
-    // The attempt’s deadline comes whichever process died.
+    // The attempt's deadline is scheduled, whichever process died.
     expect(schedulesOf(deferred.messageId)).toEqual([`${deferred.messageId}-0-open`]);
     await complete(deferred.messageId, 200);
     await fixture.doJobs();

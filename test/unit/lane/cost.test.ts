@@ -198,7 +198,7 @@ describe('a message to a host with a circuit', () => {
 
   it('that is down costs two lane writes, one log write and part of a page, however long it waits', async () => {
     const count = 16;
-    // The process knows that the other name is up.
+    // The process knows that this host is up, under another name.
     const url = fixture.receiver.inbox().url.replace('127.0.0.1', 'localhost');
     const key: LaneKey = { accountId: fixture.account.id, kind: 'circuit', name: new URL(url).host };
     const openUntil = Date.now() + 600_000;

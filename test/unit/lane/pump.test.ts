@@ -81,13 +81,13 @@ describe('a pump', () => {
       ids.push(await fixture.send(inbox.url, config));
       await fixture.doJobs();
     }
-    // These found free starts, and did not wait.
+    // These found free starts and did not wait.
     expect(idsOf(inbox.deliveries)).toEqual(new Set(ids.splice(0, 2)));
     for (let period = 1; ids.length > 0; period += 1) {
       setClockAhead(period * 10_000);
       await pump(laneKey('key', 'rated'));
       const granted = (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? job.messageId : []));
-      // Those of one period start together.
+      // The messages of one period start together.
       expect(new Set(granted)).toEqual(new Set(ids.splice(0, 2)));
     }
   });

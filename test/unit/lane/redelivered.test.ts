@@ -122,7 +122,8 @@ describe('a job that SQS delivers to two workers at once', () => {
     await fixture.deliver(job, false);
     await fixture.drain();
     await fixture.deliver(followUp, false);
-    // In case the other worker has sent a retry, whose attempt would be under way.
+    // The other worker may have sent a retry, whose attempt could be in flight, so nothing is sent before
+    // that attempt must have ended.
     expect(await fixture.drain()).toEqual([]);
     setClockAhead(longestAttemptMs);
     const retries = (await attempts()).filter(

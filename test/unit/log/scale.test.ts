@@ -173,7 +173,8 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     do {
       const startedAt = looks;
       const page = await lists[name]('many', { ...noFilter, count: 100, values, cursor });
-      // Within a second, plus the rows that are always read. The reads use the clock, too.
+      // The page ended within a second, after the rows that are always read. The reads take their time from
+      // the same clock.
       expect(looks - startedAt).toBeLessThan(Math.max(450, 1_500 / lookMs));
       found.push(...page.entries);
       cursor = page.cursor;

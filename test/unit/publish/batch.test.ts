@@ -69,7 +69,7 @@ describe('a group of endpoints', () => {
       fixture.refuse(operation);
       await expect(fixture.publish(`refused-${operation}`)).rejects.toMatchObject({ status: 503 });
       fixture.reset();
-      // Workers wait for the row of a young message.
+      // After this time, workers no longer wait for missing rows.
       setClockAhead(60_000);
       await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(0);

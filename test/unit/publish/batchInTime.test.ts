@@ -74,7 +74,7 @@ const batch = async (items: readonly object[], remainingMs = plentyOfTime): Prom
   return answers;
 };
 
-/** The time is over once a call has been made this often. */
+/** Returns a clock: the time is over when a call has been made this often. */
 const until =
   (operation: string, calls: number, leftMs = 1_000) =>
   (): number =>
@@ -220,7 +220,7 @@ describe('a batch on a slow machine', () => {
     // Each write of rows takes a second.
     const remainingMs = (): number => enoughMs - fixture.callsOf('BatchWriteItemCommand') * 1_000;
     const answers = await batch(numbered(inbox, 1_000), remainingMs);
-    // A step of 100, which takes four writes; then one of 25, 50, 100, 25, 50, and so on.
+    // Steps of 100 (four writes), 25, 50, 100, 25, 50, and so on.
     expect(answers.filter((answer) => !isLate(answer))).toHaveLength(350);
     expect(await fixture.drain()).toHaveLength(350);
   });

@@ -122,7 +122,7 @@ describe('messages with the same deduplication id', () => {
     await fixture.publish(inbox.url, config);
     fixture.reset();
     expect((await fixture.publish(inbox.url, config)).status).toBe(202);
-    // Its claim, and whether the first has failed or was cancelled.
+    // One call claims the key; the other finds out whether the first message has failed or was cancelled.
     expect(fixture.calls()).toBe(2);
     await fixture.doJobs();
     expect((await fixture.publish(inbox.url, config)).status).toBe(202);
@@ -209,7 +209,7 @@ describe('a first publisher that pauses', () => {
     let time = Date.now() - 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => time);
     const goOn = await standStillBefore('SendMessageBatchCommand', () => fixture.send(inbox.url, config));
-    // Another publisher has taken over just before each look of the waiting one.
+    // Another publisher takes over just before the waiting one looks again.
     fixture.dynamodb.middlewareStack.add(
       (next, { commandName }) =>
         async (args) => {

@@ -138,7 +138,7 @@ describe('after the loss of all jobs', () => {
       expect(await lost([], end)).toEqual([true, false]);
     }
     expect(await lost([], Date.now())).toEqual([false, true]);
-    // The job that is there is not sent again.
+    // A job that still exists is not sent again.
     await lambdas.sendLost(() => [known], Infinity);
     await fixture.doJobs();
     expect(await lost([], Date.now())).toEqual([false, false]);

@@ -211,7 +211,7 @@ describe('a fire', () => {
     expect(await lambdas.getFires(fixture.account, 'listed')).toEqual({ fires: [] });
     for (let fired = 0; fired < 11; fired += 1) await fireAt(minute + fired * minuteMs);
     await fixture.doJobs();
-    // It was given up, and is not marked as handled.
+    // The fire was given up, and is not marked as handled.
     const missed = minute + 20 * minuteMs;
     await lambdas.giveUpFire(noticeOf('listed', saveId, missed), 'deaths', { sentAt: Date.now() });
     const { fires } = await lambdas.getFires(fixture.account, 'listed');

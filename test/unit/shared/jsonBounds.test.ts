@@ -35,7 +35,7 @@ describe('JSON', () => {
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 2), (value, space) => {
         const bytes = Buffer.from(JSON.stringify(value, undefined, space));
         const { values, depth } = sizeOf(value);
-        // Each colon and comma counts, so an empty list or object counts one more than its parts.
+        // Each colon and comma counts, so an empty list or object counts for one more than its parts.
         expect(excessIn(bytes, { values: 2 * values + 1, depth })).toBeUndefined();
         if (depth > 0) expect(excessIn(bytes, { values: 2 * values + 1, depth: depth - 1 })).toBe('depth');
       }),

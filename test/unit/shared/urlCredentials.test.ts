@@ -104,7 +104,7 @@ describe('a URL that replaces another', () => {
   });
 
   it('is also that of a callback in a configuration', () => {
-    // The same URL in its earlier spelling.
+    // The same URL, spelled as before.
     const known = new Map([['callback', [' HTTPS://user:password@Example.com:443/a?b']]]);
     const config = new Map([
       ['callback', ['https://example.com/a?b']],

@@ -297,7 +297,7 @@ describe('outcomes that several executions count in different shards', () => {
   itAtEachDeath('are neither lost nor counted twice where one of them dies', async (fate) => {
     const accountId = await recorded();
     await fixture.underFate(fate, () => count(accountId, { part: 0, parts }));
-    // The next hour counts what this one did not.
+    // The next hour's call counts the rest.
     for (const part of all) await count(accountId, part);
     expect(await keptOf(accountId)).toMatchObject({ delivered: written });
   });

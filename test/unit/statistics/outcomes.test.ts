@@ -19,7 +19,7 @@ describe('a record of the log', () => {
     [undefined, 'cancelled'],
     ['RETRY', undefined],
     ['CANCELED', undefined],
-    // It waits for its host.
+    // The attempt waits for its host.
     ['HELD', undefined],
   ] as const)('of %s is the outcome %s', (state, outcome) => {
     expect(messageOutcomeOf({ recordedAt: 0, state })).toBe(outcome);

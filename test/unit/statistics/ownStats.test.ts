@@ -45,7 +45,7 @@ const setTime = (text: string): number => {
 const use = (messages: number) => ({
   requests: messages - 1,
   messages,
-  // Shown together.
+  // The two are shown as one number.
   calls: messages,
   hooks: messages,
   bytes: 100,

@@ -125,7 +125,7 @@ describe('a retry-delay expression', () => {
     } catch (error) {
       expect(error).toBeInstanceOf(HttpError);
     }
-    // It takes a millisecond. Exponential growth would take minutes.
+    // Evaluating this takes a millisecond. With exponential growth it would take minutes.
     expect(performance.now() - started).toBeLessThan(limitForHangsMs);
   });
 });

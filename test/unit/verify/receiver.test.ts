@@ -186,7 +186,7 @@ describe('the machine that answers late', () => {
     template.allResourcesProperties('AWS::EC2::SecurityGroup', {
       SecurityGroupIngress: [Match.objectLike({ FromPort: 80, ToPort: 80, CidrIp: '0.0.0.0/0' })],
     });
-    // It may do nothing in AWS.
+    // The receiver's role allows nothing in AWS.
     template.resourceCountIs('AWS::IAM::Policy', 0);
     template.hasOutput('Url', {});
   });

@@ -54,7 +54,7 @@ const filter: Filter = {
   ...{ fromDate: undefined, toDate: undefined, values: new Map() },
 };
 const all = { fromDate: undefined, toDate: undefined, steps: undefined };
-/** A page reads its own messages again, and not those after it. */
+/** The messages of a page are read again, but not those after it. */
 const firstWith = async (list: typeof lambdas.listUpcoming): Promise<string | undefined> => {
   const { messages, isWhole, count } = await list(account, filter, all);
   expect([isWhole, count]).toEqual([true, 4]);

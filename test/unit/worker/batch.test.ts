@@ -80,7 +80,7 @@ it('A finished message is deleted before the slowest one of its batch, which sta
 });
 
 it('A quick invocation makes no call to hide its messages', async () => {
-  // It is quick on a slow machine, too.
+  // Simulated, so that the invocation is quick on a slow machine, too.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   const handler = lambdas.batchWorker({ parse: (text) => text, perform: () => Promise.resolve() });
   fixture.reset();

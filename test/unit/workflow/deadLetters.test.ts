@@ -184,7 +184,7 @@ describe('the filter', () => {
       'flowControlKey=wanted',
       'failureFunctionState=CALLBACK_FAIL',
       'responseStatus=500&label=wanted',
-      // Ids select, and other filters do not.
+      // If ids are given, other filters are ignored.
       `dlqIds=${wanted.dlqId}&label=none`,
     ]) {
       const { messages } = await list(`${url}&${query}`);

@@ -225,7 +225,7 @@ describe('the limits of webhooks', () => {
     for (let sent = 0; sent < 5; sent += 1) await lambdas.limitCall(account, 100);
     await expect(lambdas.limitCall(account, 0)).rejects.toThrow(refused(429));
     vi.setSystemTime(Date.now() + 1_000);
-    // The other way round, and for bytes, too.
+    // The same with both kinds of requests swapped, and for bytes.
     await lambdas.limitCall(account, 5_000);
     await expect(lambdas.limitCall(account, 1)).rejects.toThrow(refused(429));
     await call(runId, eventId, { body: Buffer.alloc(5_000) }, 'apart');

@@ -5,7 +5,7 @@ import type { After } from '../context.ts';
 
 export const shown = ({ status, text }: Answer): string => `${status} ${text.slice(0, 200)}`;
 
-/** API Gateway renames this header in a function's answer, but not in its own answers. */
+/** API Gateway renames this header in the answers of functions, but not in its own. */
 const challengeOf = ({ headers }: Answer): string =>
   headers.get('www-authenticate') ?? headers.get('x-amzn-remapped-www-authenticate') ?? '';
 

@@ -14,7 +14,7 @@ const soon = { 'svc-timeout': '20s' };
 const keys = z.object({ current: z.string() });
 const claims = z.object({ sub: z.string() });
 
-/** Publishes to a URL with strange bytes. The whole URL is encoded. */
+/** Publishes to a URL with unusual characters. The whole URL is encoded. */
 async function deliverStrange(after: After) {
   let destination = '';
   const received = await deliver(after, after.api.client, { body: 'bytes' }, (url) => {
@@ -185,7 +185,7 @@ export const deliveryChecks: readonly Check<After>[] = [
       });
       const [received] = await one.received(1);
       const url = received?.completeUrl ?? '';
-      // An emulator's host name differs from the one that AWS would give the API.
+      // An emulator's host name is not the one that AWS would give the API.
       expectThat(isEmulator || url.startsWith(`${api.url}/`), `The URL for the completion is ${url}.`);
       const path = url.slice(Math.max(0, url.indexOf('/v2/complete/')));
       const answer = await api.send('POST', path, { body: '{"status":201,"body":"done"}' });

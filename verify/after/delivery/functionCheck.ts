@@ -5,11 +5,12 @@ import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
 
 /**
- * Makes the ARN of a missing function that messages may go to. It must be in this AWS account, because Lambda refuses calls to
- * others.
+ * Makes the ARN of a function that does not exist, but to which messages may go. It is in this AWS account,
+ * because Lambda refuses calls to others.
  *
  * @param patterns the setting `lambdaDestinations`
- * @returns undefined if each pattern names other accounts, or a single function, which must not get a message
+ * @returns undefined if no pattern allows such an ARN: each names other accounts, or a single function, which
+ * must not get a message
  */
 export function missingFunction(
   patterns: readonly string[],

@@ -83,7 +83,10 @@ const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 const messages = 12;
 const waitSeconds = 240;
 
-/** Lambda ends environments within minutes ("Scaling Lambda Managed Instances"), and their jobs become visible after five. */
+/**
+ * Lambda removes environments within minutes ("Scaling Lambda Managed Instances"), and their jobs become
+ * visible after five.
+ */
 const comesBackMs = 1_200_000;
 
 const everyMs = 10_000;
@@ -115,7 +118,7 @@ export const lostInstanceCheck: Check<After> = {
     const scale = (FunctionScalingConfig: Scaling): Promise<unknown> =>
       clients.lambda.send(new PutFunctionScalingConfigCommand({ ...version, FunctionScalingConfig }));
     const before = await applied();
-    // If the run is killed here, one environment remains and continues the work.
+    // If the run is killed here, one environment remains, which continues the work.
     const one: Scaling = { MinExecutionEnvironments: 1, MaxExecutionEnvironments: 1 };
     if (before.MinExecutionEnvironments < 2)
       throw new Skipped('there is one execution environment, and without it nothing would be delivered');

@@ -89,7 +89,7 @@ const slowSeconds = 5;
 const slowMessages = 30;
 const quickMessages = 60;
 
-/** Judges how long quick hosts' messages took beside a slow host, in milliseconds. */
+/** Judges how long quick hosts' messages took beside a slow host (ms). */
 export function judgeQuick(times: readonly number[]): string {
   const [middle, most] = [percentile(times, 50), percentile(times, 99)];
   expectThat(

@@ -41,15 +41,15 @@ const longAttempt = (seconds: number): Check<After> => ({
   },
 });
 
-/** Longer than SQS's message timer of 15 minutes, so the message waits in Scheduler. */
+/** Longer than SQS's longest delay of 15 minutes, so the message waits in Scheduler. */
 const farMinutes = 16;
 
-/** Scheduler fires within a minute, and a message timer waits for the rest. */
+/** Scheduler fires within a minute. A delay of SQS adds the rest. */
 const latestMs = 120_000;
 
 const queueShape = z.object({ VisibilityTimeout: z.number() });
 
-/** Concurrent receives, and rounds of them, because the workers receive jobs too. */
+/** How many receives at once, and how often, because workers receive jobs, too. */
 const pollers = 20;
 const rounds = 10;
 const perRound = 5;

@@ -8,7 +8,8 @@ import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
 /**
- * Scheduler has the attempts that are due later than SQS's message timer allows, under names that begin with the message's id.
+ * Attempts that are due later than SQS can delay them are in Scheduler, under names that begin with the
+ * message's id.
  */
 export async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
   const input = { GroupName: scheduleGroupOf(settings), NamePrefix: messageId };
@@ -16,7 +17,7 @@ export async function schedulesOf({ clients: { scheduler }, settings }: After, m
   return all.flatMap(({ Name }) => Name ?? []);
 }
 
-/** The longest message timer is 15 minutes. */
+/** SQS's longest delay is 15 minutes. */
 const far = '16m';
 
 /** Scheduler starts a new schedule within a minute, and fires within a minute after each time. */

@@ -20,10 +20,10 @@ export interface Inbox {
   readonly received: (count: number, timeout?: Partial<Timeout>) => Promise<readonly Received[]>;
 }
 
-/** The receiver's kinds of answers. `wait-5` answers after five seconds. */
+/** How the receiver can answer. `wait-5` answers after five seconds. */
 export type Answers = 'ok' | 'fail' | 'fail-first' | 'later' | 'flow' | `wait-${number}`;
 
-/** The receiver's hosts. Each is a separate function, so that one can be slow beside the other. */
+/** The receiver's hosts. Each is a separate function, so one can be slow without affecting the other. */
 export type ReceiverHost = 'quick' | 'slow';
 
 interface Source {
@@ -33,7 +33,7 @@ interface Source {
   readonly timeout: Timeout;
 }
 
-/** Reads all requests that the receiver got since a moment, in Unix milliseconds, in order of arrival. */
+/** Reads all requests that the receiver got since a moment, in order of arrival. */
 export async function readLogs(
   client: CloudWatchLogsClient,
   logGroups: readonly string[],

@@ -3,7 +3,6 @@ import * as z from 'zod';
 
 export const received = z.object({
   inbox: z.string(),
-  /** Unix milliseconds. */
   at: z.number(),
   method: z.string(),
   /** The raw path after the inbox and the answer. */

@@ -72,7 +72,6 @@ async function goOn({ headers, body }: Request): Promise<Answer> {
   return { statusCode: response.ok ? 200 : 500, headers: { 'Svc-Workflow-Sdk-Version': '1' }, body: answer };
 }
 
-/** The seconds to wait before the answer: `wait-400`. */
 const waiting = /^wait-(\d{1,3})$/;
 
 async function answerOf(kind: string, request: Request): Promise<Answer> {

@@ -6,7 +6,7 @@ import { type Check, expectNone } from '../../check.ts';
 import { logLines } from '../../logs.ts';
 import type { After } from '../context.ts';
 
-/** A request to each API function. If a role lacks a permission, the function's log shows it. */
+/** A request to each API function. If a role lacks a permission, the log shows it. */
 const requests = [
   '/v2/messages',
   '/v2/logs?count=1',
@@ -55,7 +55,9 @@ const lookupMs = 600;
 /** Pages of 50 events for each function, newest first. */
 const mostPages = 5;
 
-/** CloudTrail has a call after about five minutes ("How CloudTrail works"). An hour includes earlier runs. */
+/**
+ * CloudTrail shows a call after about five minutes ("How CloudTrail works"). An hour includes earlier runs.
+ */
 const lookedBackMs = 3_600_000;
 
 const remedy =

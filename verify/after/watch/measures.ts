@@ -6,7 +6,7 @@ import { publish } from '../api.ts';
 import type { After } from '../context.ts';
 import { type Counted, queriesOf, sumsOf } from './metricSums.ts';
 
-/** Messages that are timed one after another. The first may wait for processes to start. */
+/** How many messages are timed, one after another. The first may wait for processes to start. */
 const timed = 40;
 
 /** The value that `percent` of the times do not exceed. */
@@ -88,7 +88,7 @@ async function countUsage(after: After): Promise<string> {
   const { api, startedAt } = after;
   const { logs } = await api.client.read(stats, 'GET', '/v2/logs?state=CREATED&count=1000');
   const messages = logs.length;
-  // Each message is written and sent at least once, unless it is cancelled before it is due.
+  // Each message is written and sent at least once, unless it is cancelled before.
   const isEnough = (sums: readonly number[]): boolean => sums.every((sum) => sum >= 0.9 * messages);
   const sums = await sumsOf(after, counted, startedAt, isEnough, metricsMs);
   const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);

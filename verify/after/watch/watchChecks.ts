@@ -13,7 +13,7 @@ import { resourceOf, shortQueue } from '../acts.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
-/** The logical id of the queue for messages that no release can read yet. */
+/** The logical id of the queue of parked messages. */
 const parkedQueue = /^QueuesParked[0-9A-F]{8}$/;
 const noJob = 'svc-queue verify';
 

@@ -198,7 +198,7 @@ const tlsLines = (of: Account): readonly string[] =>
     [host, ...Object.entries(names).map(([name, value]) => `${name}=${value}`)].join(' '),
   );
 
-/** Parses a line. The API refuses unknown words. */
+/** Parses a line. Unknown words are sent as they are, and the API refuses them. */
 function tlsIdentityOf(line: string): Readonly<Record<string, string>> {
   const [host = '', ...words] = line.split(/\s+/);
   const names = words.map((word): [string, string] => {

@@ -10,7 +10,7 @@ import { OneAccount } from './account.tsx';
 import { ActionForm } from '../../ui/action.tsx';
 import { firstFields, Tokens, type Account } from './parts.tsx';
 
-/** Accounts on a page. The number is small because each account's usage takes a request. */
+/** Few, because each account's usage is a separate request. */
 const pageLength = '25';
 
 export function Accounts({ place }: { readonly place: Place }) {
@@ -34,7 +34,7 @@ function AllAccounts({ place }: { readonly place: Place }) {
       fields={fields}
       query={{ count: pageLength }}
       rowsOf={(all) => all}
-      // The list contains the tokens of all accounts, so it is loaded only once.
+      // Loaded once, because the list contains the tokens of all accounts.
       everyMs={0}
       actions={({ again }) => <MakeAccount onMade={setMade} then={again} />}
       noMatch="No account matches."
@@ -63,7 +63,7 @@ function AllAccounts({ place }: { readonly place: Place }) {
   );
 }
 
-/** Milliseconds. Failures and waiting messages are counted hourly. */
+/** In milliseconds. The service counts failures and waiting messages once an hour. */
 const usedEveryMs = 60_000;
 
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {

@@ -24,7 +24,7 @@ export const firstFields = (of?: Account) =>
     },
   }) satisfies FormFields<string>;
 
-/** New tokens of an account, until the user has them. They are not shown again. */
+/** An account's new tokens, which are shown once. */
 export function Tokens({ of }: { readonly of: Account }) {
   const [areKnown, know] = useSwitch();
   if (areKnown) return null;

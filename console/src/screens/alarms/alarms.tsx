@@ -74,7 +74,7 @@ function Acts({ then }: { readonly then: () => void }) {
   );
 }
 
-/** Where the subjects of a kind are shown. The overview shows the others. */
+/** The screen for the subjects of each kind; otherwise the overview. */
 const addresses: Readonly<Partial<Record<AlarmKind, (subject: string) => string>>> = {
   deadLetters: () => href(['dead-letters']),
   hosts: (host) => hrefOfHost(host),

@@ -18,7 +18,9 @@ const placeholders: Readonly<Record<string, string>> = {
   json: 'https://example.com/alarms',
 };
 
-/** The fields, with the current values, or those that a part of the form begins with when it is turned on. */
+/**
+ * The fields with their current values; if a part is off, with the values that it has when it is turned on.
+ */
 const fieldsOf = (of: Settings, format: string) =>
   ({
     format: {
@@ -63,7 +65,7 @@ const fieldsOf = (of: Settings, format: string) =>
 type Name = keyof ReturnType<typeof fieldsOf>;
 type Texts = FormTexts<Name>;
 
-/** The values of a kind's numbers by their names. */
+/** The current numbers of a kind, by name. */
 export const numbersOf = (
   kind: AlarmKind,
   of: Settings,
@@ -72,7 +74,7 @@ export const numbersOf = (
   return typeof setting === 'object' ? { ...setting } : { [kind]: setting };
 };
 
-/** A number's place in a request, to which the API's errors refer. */
+/** The path of a number in a request, which the API's errors name. */
 const pathOf = (kind: AlarmKind, name: string): string => (name === kind ? kind : `${kind}.${name}`);
 
 const numberFields = (kind: AlarmKind, of: Settings): FormFields<string> =>
@@ -83,7 +85,7 @@ const numberFields = (kind: AlarmKind, of: Settings): FormFields<string> =>
     }),
   );
 
-/** The parts that are turned on. A new form begins with all kinds of alarms. */
+/** The parts of the form that are on. At first, all kinds of alarms are. */
 type Part = AlarmKind | 'quietHours';
 const partsOf = (of: Settings): ReadonlySet<Part> =>
   new Set([
@@ -113,7 +115,7 @@ const settingsOf = (
   }),
 });
 
-/** If the format changes, an empty URL gets the format's own. */
+/** If the format changes and the URL is empty, sets the default URL of the format. */
 function changed(before: Texts, after: Texts): Texts {
   if (after.format === before.format || !['', placeholders['pagerduty']].includes(after.url)) return after;
   return { ...after, url: after.format === 'pagerduty' ? (placeholders['pagerduty'] ?? '') : '' };

@@ -21,7 +21,10 @@ const fields: readonly FilterField[] = [
   ...periodFields,
 ];
 
-/** The screen for the subject of a change, by the action's first word, with two parts if the subject has its own page. */
+/**
+ * The screen for the subject of a change, by the first word of the action. Two parts if the subject has a
+ * page.
+ */
 const screens: Readonly<Record<string, string>> = {
   schedule: 'schedules',
   urlGroup: 'url-groups',
@@ -31,7 +34,7 @@ const screens: Readonly<Record<string, string>> = {
   runs: 'runs',
 };
 
-/** If a change affected many things, its subject is the filters that selected them. */
+/** Whether a change affected one thing. Otherwise its subject is a list of filters. */
 const isOne = (subject: string): boolean => !/^blk_|[= ]/.test(subject);
 
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
@@ -41,7 +44,7 @@ function Subject({ action, subject }: { readonly action: string; readonly subjec
   return hasPage ? <a href={href([screen, subject])}>{shown}</a> : shown;
 }
 
-/** The columns of changes, the newest first. @param isOfOne whether all are of the same thing */
+/** The columns of the list. @param isOfOne whether all changes are of one thing */
 function useColumns(isOfOne: boolean): readonly Column<Entry>[] {
   const { answer: tokens = [] } = useAsked(namedTokens, { path: 'v2/tokens' });
   const names = new Map(tokens.map(({ id, name }) => [id, name]));
@@ -74,7 +77,7 @@ function useColumns(isOfOne: boolean): readonly Column<Entry>[] {
 const keyOf = ({ time, actor, action, subject = '' }: Entry): string =>
   [time, actor, action, subject].join(' ');
 
-/** @param kind the first word of the actions: the same name may be that of another thing */
+/** @param kind the first word of the actions, because things of different kinds may have the same name */
 export function TrailCard({ of: subject, kind }: { readonly of: string; readonly kind: string }) {
   const action = auditActions.filter((one) => one.startsWith(`${kind}.`)).join(',');
   const list = usePages(

@@ -51,7 +51,7 @@ export function DeadLetters({ place }: { readonly place: Place }) {
       searchedIn={({ searched }) => searched}
       kinds={kindsOfMessages}
       groupsOf="Dead letters"
-      // Hosts are suggested from all groups, too.
+      // Hosts are suggested from all groups, not only from the loaded rows.
       valuesOf={(rows = [], { groups } = { groups: [] }) => {
         const values = valuesIn(rows);
         return {
@@ -99,7 +99,7 @@ const lists = [
   ['failing', 'Failing, will be retried'],
 ] as const;
 
-/** Messages whose last attempt failed: an outage is seen here hours before its dead letters. */
+/** Messages whose last attempt failed. They show an outage hours before there are dead letters. */
 function Failing({ place }: { readonly place: Place }) {
   const own = fields.filter(({ name }) => name !== 'body' && name !== 'messageId');
   const query = filtersOf(place, own);

@@ -1,4 +1,4 @@
-/** Buttons that send again or delete what has failed permanently: one message or run, the selected ones, or all that match. */
+/** Buttons that retry or delete failed messages or runs: one, the selected ones, or all that match. */
 import { useState } from 'preact/hooks';
 import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswers } from '../../../../lambdas/wire/workflowAnswers.ts';
@@ -11,7 +11,7 @@ import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts
 import { hrefOfMessages } from '../links.tsx';
 
 interface Way {
-  /** The last part of the path. */
+  /** The last part of the API's path. */
   readonly kind: string;
   readonly verb: string;
   readonly done: string;
@@ -23,13 +23,13 @@ export interface Failed {
   readonly path: string;
   readonly atOnce: number;
   readonly ways: readonly Way[];
-  /** Sends again what a request selects, and yields the ids of the new messages or runs. */
+  /** Sends the selected ones again, and yields the ids of the new messages or runs. */
   readonly send: (request: Request) => AsyncIterable<readonly string[]>;
   readonly hrefOf?: (ids: readonly string[]) => string;
   readonly form: 'retry' | 'resume';
   readonly hasPace?: boolean;
   readonly afterDeletion: string;
-  /** The words for the selected ones, after a verb. */
+  /** A text such as "the 3 selected messages", after a verb. */
   readonly selected: (count: string) => string;
 }
 
@@ -80,19 +80,19 @@ export const failedRuns: Failed = {
   selected: (count) => `the ${count} selected`,
 };
 
-/** The part of a request that changes settings. Values that don't fit a header are in the query. */
+/** The settings as parts of a request. Values that do not fit into a header are in the query. */
 export function settingsIn(texts: SettingTexts, selected?: URLSearchParams) {
   const { headers, query } = sentAs(settingHeaders(texts));
   return { headers, query: new URLSearchParams([...(selected ?? []), ...query]) };
 }
 
 interface Selected {
-  /** The ids; undefined for all that the query selects. */
+  /** Undefined if all that the query selects are meant. */
   readonly ids?: readonly string[];
   readonly query: URLSearchParams;
-  /** The filter in words; empty if there is no filter. */
+  /** The filters in words; empty if there are none. */
   readonly words?: string;
-  /** Whether the buttons are hidden because there is nothing. An open dialogue stays open. */
+  /** Whether the buttons are hidden because there is nothing to do. A dialogue that is open stays open. */
   readonly isHidden?: boolean;
   /** @param sent ids of what was sent again */
   readonly then: (sent: readonly string[]) => void;
@@ -143,7 +143,7 @@ export const RetryOne = ({ dlqId, then }: { readonly dlqId: string; readonly the
 
 interface FailedActsProps extends Selected {
   readonly of: Failed;
-  /** The words after the verb: `all 12`. */
+  /** Such as `all 12`, after a verb. */
   readonly which: string;
 }
 
@@ -173,10 +173,9 @@ export const FailedActs = ({ of, which, ...selected }: FailedActsProps) => (
   </>
 );
 
-/** Names a retry's flow-control key: `retry-2026-11-27-18-05-00`. */
 const newKey = (): string => `retry-${new Date().toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`;
 
-/** Slows down a retry with a separate flow-control key, unless the settings name another. */
+/** Slows down a retry by a flow-control key, unless the settings already have one. */
 function Pace({ texts, onChange }: SettingsProps) {
   const [made] = useState(newKey);
   const rate = texts['rate'] ?? '';

@@ -1,4 +1,6 @@
-/** A screen with what has failed permanently: groups of the failures, and a list in which some or all are sent again. */
+/**
+ * A screen with failed messages or runs: groups of failures, and a list from which they can be sent again.
+ */
 import { useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
@@ -26,13 +28,13 @@ interface FailedListProps<Shape extends z.ZodMiniType, T> extends Omit<
 }
 
 /**
- * The interval of counts, in milliseconds. A count reads every entry that it counts, so counts are rare, and many entries are
- * counted only once.
+ * How often entries are counted, in milliseconds. A count reads all entries, so it is rare, and happens only
+ * once if there are many.
  */
 const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;
 
-/** Counts failures, and groups them. @param query undefined if they are not counted */
+/** Counts failures, and groups them. @param query undefined to count nothing */
 export function useFailures(path: string, query: URLSearchParams | undefined) {
   const [isLarge, setLarge] = useState(false);
   const counted = useAsked(deadLetterCount, query && { path, query }, isLarge ? undefined : countedEveryMs);
@@ -48,7 +50,7 @@ export function FailedList<Shape extends z.ZodMiniType, T extends Row & { readon
   const { place, fields } = list;
   const query = filtersOf(place, fields);
   const isSearch = query.has('body');
-  // Search results are not counted, because the user selects them one by one.
+  // Search results are not counted, because the user selects them individually.
   const counted = useFailures(`${of.path}/count`, isSearch ? undefined : query);
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -63,10 +65,10 @@ export function FailedList<Shape extends z.ZodMiniType, T extends Row & { readon
       keyOf={({ dlqId }) => dlqId}
       selection={mayWrite ? { selected, onChange: setSelected } : undefined}
       valuesOf={(rows) => valuesOf?.(rows, counted.answer) ?? {}}
-      // The groups are above the rows. The rows are hidden until the groups are loaded, so that they don't jump.
+      // The groups are above the rows, so the rows are shown later, to avoid that they jump.
       isWaiting={!isSearch && !isSettled(counted)}
       actions={({ items = [], again }) => {
-        // Entries that are gone, or hidden by a filter, are no longer selected.
+        // Only entries that are still visible count as selected.
         const ids = items.map(({ dlqId }) => dlqId).filter((id) => selected.has(id));
         return (
           <FailedActs

@@ -69,11 +69,11 @@ interface GroupsProps {
   readonly kinds: readonly Kind[];
   readonly total: string;
   readonly noun: string;
-  /** Whether single groups are shown, for their times. */
+  /** Whether a grouping with a single group is shown, because of its times. */
   readonly hasSingle?: boolean;
 }
 
-/** By default, shows nothing if every grouping has a single group. */
+/** Shows nothing if every grouping has a single group, by default. */
 export function Groups({ place, counts, kinds, total, noun, hasSingle = false }: GroupsProps) {
   const [isOpen, turn] = useSwitch();
   const dividing = kinds.filter(({ of }) => of(counts).length > 1);

@@ -1,4 +1,4 @@
-/** Holds: deliveries that a person has stopped, and the buttons that stop them and let them go. */
+/** Holds, which stop deliveries, and the buttons that begin and end them. */
 import { holds, type HoldAnswer } from '../../../../lambdas/wire/holdAnswers.ts';
 import { heldKinds, type HeldKind } from '../../../../lambdas/wire/states.ts';
 import { useMayWrite } from '../../access.ts';
@@ -11,11 +11,11 @@ import { LoadedCard } from '../../ui/resourcePage.tsx';
 import { exactTime, Time } from '../../ui/time.tsx';
 import { hrefOfHost } from '../links.tsx';
 
-/** Milliseconds. A hold may end by itself. */
+/** In milliseconds. A hold may expire. */
 const everyMs = 10_000;
 export const useHolds = () => useAsked(holds, { path: 'v2/holds' }, everyMs);
 
-/** Each kind's name, path in the API, and page. */
+/** The name, the path in the API, and the page of each kind. */
 const kinds: Readonly<
   Record<HeldKind, readonly [string, (name: string) => string, (name: string) => string]>
 > = {

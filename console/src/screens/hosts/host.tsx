@@ -1,4 +1,4 @@
-/** One host of destinations: its answers over time, since when it fails, what waits for it, and its dead letters. */
+/** A host: its answers over time, since when it fails, what waits for it, and its dead letters. */
 import { counted } from '../../../../lambdas/wire/answers.ts';
 import { circuits } from '../../../../lambdas/wire/laneAnswers.ts';
 import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
@@ -23,9 +23,9 @@ const periods = [
   ['week', '7 days', 7 * 24 * hourMs],
 ] as const;
 
-/** Milliseconds. An answer reads many records. */
+/** Rare, because an answer reads many records. Milliseconds. */
 const everyMs = 30_000;
-/** The request's start is rounded to a minute, so that the request stays the same for a while. */
+/** The beginning of the period is rounded to a minute, so that the request stays the same for a while. */
 const minuteMs = 60_000;
 
 export function Host({ place }: { readonly place: Place }) {
@@ -72,7 +72,7 @@ export function Host({ place }: { readonly place: Place }) {
   );
 }
 
-/** Dead letters are found by the time at which their last attempt was due, slightly before it was sent. */
+/** A dead letter's time is when its last attempt was due, slightly before it was sent. */
 const beforeThat = (failingSince: number | undefined): number | undefined =>
   failingSince && failingSince - minuteMs;
 
@@ -106,7 +106,7 @@ function Figures({ of }: { readonly of: Times }) {
   );
 }
 
-/** Milliseconds. The circuit of a failing host changes on its own. */
+/** In milliseconds. The circuit of a failing host changes without the user. */
 const circuitsEveryMs = 10_000;
 
 function Waiting({ host }: { readonly host: string }) {
@@ -156,7 +156,9 @@ function Waiting({ host }: { readonly host: string }) {
   );
 }
 
-/** The host's dead letters. If the host is failing: those since its first failure, which can be retried together. */
+/**
+ * The host's dead letters; if it is failing, those since its first failure, which can be retried together.
+ */
 function DeadLettersOf({ host, since }: { readonly host: string; readonly since: number | undefined }) {
   const query = new URLSearchParams({ host, ...(since !== undefined && { fromDate: String(since) }) });
   const asked = useAsked(deadLetterCount, { path: 'v2/dlq/count', query }, everyMs);
@@ -205,5 +207,5 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
   );
 }
 
-/** The most reasons. The list of dead letters has all of them. */
+/** The most reasons shown. The list of dead letters shows all. */
 const mostReasons = 5;

@@ -50,7 +50,7 @@ export const Keys = () => (
   </>
 );
 
-/** Tokens that were just made: with the new one, the page is drawn again. */
+/** The tokens after they were rotated. The page is drawn again with the new token, and must show them. */
 let justMade: Answer<typeof ownTokens> | undefined;
 const takeJustMade = (): typeof justMade => {
   const made = justMade;
@@ -107,7 +107,7 @@ interface SecretProps {
   readonly text: string;
 }
 
-/** A secret, shown on demand only, because someone may be watching the screen. */
+/** A secret that is shown on demand, because others may see the screen. */
 function Secret({ name, hint, text }: SecretProps) {
   const [isShown, turn] = useSwitch();
   return (

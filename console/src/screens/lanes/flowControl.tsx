@@ -44,7 +44,7 @@ const States = ({ of }: { readonly of: Key }) => (
 
 function AllKeys({ place }: { readonly place: Place }) {
   const down = useCircuits();
-  // The hosts are above the keys. The keys are hidden until the hosts are loaded, so that they don't jump.
+  // Hosts are above the keys, so the keys are shown later, to avoid that they jump.
   const isKnown = useOnceTrue(down.items !== undefined || down.error !== undefined);
   return (
     <ResourceList

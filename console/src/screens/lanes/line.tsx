@@ -36,11 +36,14 @@ export function PausedBy({ name }: { readonly name: string }) {
 }
 
 const unended = 'CREATED,RETRY,ACTIVE';
-/** The most messages per request. The API returns the newest first, so the head of a longer line is requested separately. */
+/**
+ * The API returns the newest messages first. So the first messages of a line that is longer than this are
+ * requested separately.
+ */
 const mostRead = 100;
 const mostShown = 10;
 
-/** The messages at the head of a line, oldest first. For a line that is not read in one page, only the first. */
+/** The first messages of a line, oldest first. If the line does not fit on a page, only the very first. */
 function useHead({ name, lag, oldestAt }: Queue) {
   const query = { queueName: name, state: unended, count: mostRead };
   const useMessages = (
@@ -145,13 +148,13 @@ export function Head({ of }: { readonly of: Queue }) {
   );
 }
 
-/** The number of recently ended messages that are read, and of bars that show them. */
+/** How many of the last messages are read, and in how many bars they are shown. */
 const mostEnded = 100;
 const bars = 24;
 const paceEveryMs = 10_000;
 const leastMs = 60_000;
 
-/** The speed of a queue, estimated from the messages that ended last. */
+/** The speed of a queue, estimated from the last messages that ended. */
 export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
   const asked = useAsked(
     messagePage,

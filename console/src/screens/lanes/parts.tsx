@@ -19,9 +19,9 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
   <State state={isPaused ? 'paused' : 'active'} />
 );
 
-/** The account's deliveries in flight. Every delivery of the account takes a slot of this lane. */
+/** The account's deliveries in flight. */
 export function GlobalParallelism() {
-  // The top of the page already reports an outage.
+  // During an outage, the top of the page already says so.
   const { isLost } = useLive();
   const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
@@ -63,7 +63,7 @@ export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps)
 
 const waiting = 'CREATED,RETRY';
 
-/** @param of the filter of the list of messages for this lane */
+/** @param of the filter for messages of this lane */
 export const WaitingMessages = ({ of }: { readonly of: Query }) => (
   <ButtonLink href={href(['messages'], { state: waiting, ...of })}>Show its messages</ButtonLink>
 );
@@ -104,7 +104,7 @@ export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/
 export const closes = (host: string) =>
   sends({ path: path`v2/circuits/${host}/close` }, `The circuit of “${host}” is closed.`);
 
-/** Circuits of failing hosts. Deliveries to these hosts wait. */
+/** Hosts whose circuits are open. Deliveries to them wait. */
 export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
   if (page.error === undefined && (page.items ?? []).length === 0) return null;
   return (
@@ -136,7 +136,7 @@ export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
   );
 }
 
-/** Milliseconds. An answer reads many records. */
+/** Rare, because an answer reads many records. Milliseconds. */
 const everyMs = 60_000;
 
 export function OverTime({ of }: { readonly of: { queueName: string } | { flowControlKey: string } }) {

@@ -30,7 +30,7 @@ interface ActionsProps extends ActProps {
 export function Actions({ of, isDead, then }: ActionsProps) {
   const mayWrite = useMayWrite();
   const { messageId, workflowRunId, dlqId } = of;
-  // Messages of runs are managed by their runs.
+  // A run manages its own messages.
   const mayAct = mayWrite && workflowRunId === undefined;
   return (
     <>
@@ -124,7 +124,7 @@ const Change = ({ of, then }: ActProps) => (
   />
 );
 
-/** With this header a 489 is not retried. It is sent in both dialects, because the message may use either. */
+/** A 489 with this header is not retried. Both dialects are set, because the message may use either. */
 const headersOf = (status: string): Readonly<Record<string, string>> =>
   status === '489' ? { 'Svc-NonRetryable-Error': 'true', 'Upstash-NonRetryable-Error': 'true' } : {};
 
@@ -135,7 +135,7 @@ const told: Readonly<Record<string, string>> = {
   CANCELED: 'The message was cancelled.',
 };
 
-/** Answers an open attempt by hand, in place of its destination. */
+/** Answers an open attempt by hand, instead of its destination. */
 const Decide = ({ of, then, isGood }: ActProps & { readonly isGood: boolean }) => (
   <ActionForm
     name={isGood ? 'Complete…' : 'Fail…'}

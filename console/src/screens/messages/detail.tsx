@@ -22,8 +22,8 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   // The log of an ended message does not change.
   const log = useLog(messageId, isOver ? 0 : oftenMs);
   const newest = log.items?.[0];
-  // The message may be large, so it is loaded after the log, and again only when the log has new entries. While its host fails,
-  // the time of the next probe changes without a log entry.
+  // Loaded after the log because it may be large, and again when the log has new entries. While the host is
+  // failing, the time of the next probe changes without one.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
@@ -34,11 +34,11 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const letters = useAsked(
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
-    // The dead letter of a completed attempt is written slightly later than its log entry.
+    // The dead letter is written slightly after the attempt's log entry.
     answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? oftenMs : 0,
   );
   const isDead = letters.answer?.messages[0] !== undefined;
-  // The message waits for its dead letter, whose button would move the others.
+  // Shown when the dead letter is loaded, whose button would otherwise move the others.
   const shown = useOnceTrue(answer !== undefined && (dlqId === undefined || isSettled(letters)))
     ? answer
     : undefined;

@@ -1,4 +1,4 @@
-/** The history of a message, from its log, and the answers of two failed attempts side by side. */
+/** The history of a message from its log, and a comparison of two failed attempts. */
 import { useState } from 'preact/hooks';
 import { logPage } from '../../../../lambdas/wire/answers.ts';
 import { isSecretHeader } from '../../../../lambdas/wire/secretHeaders.ts';
@@ -26,7 +26,7 @@ export const useLog = (messageId: string, everyMs: number): Paged<LogEntry> =>
 
 interface HistoryProps {
   readonly of: Paged<LogEntry>;
-  /** Whether the newest answer is shown without a click. */
+  /** Whether the newest answer is open at first. */
   readonly isOpen?: boolean;
 }
 
@@ -47,7 +47,7 @@ export function History({ of, isOpen = false }: HistoryProps) {
   );
 }
 
-/** States of log entries that have other names in the timeline. */
+/** States that have other names in the timeline. */
 const names: Readonly<Record<string, string>> = {
   CREATED: 'published',
   RETRY: 'failed',
@@ -122,7 +122,7 @@ function Happened({
   );
 }
 
-/** The number of an attempt among those that may be made, for people: the API counts retries from 0. */
+/** Such as "2 of 4". The API counts retries from 0. */
 function attemptOf({ retried = 0, maxRetries = 0 }: LogEntry): string {
   return ofAttempts(retried + 1, maxRetries);
 }

@@ -11,11 +11,11 @@ type ListedMessage = Answer<typeof listedMessage>;
 export const statusOf = ({ responseStatus }: { readonly responseStatus?: number | undefined }): string =>
   responseStatus === undefined ? '–' : responseStatus === 0 ? 'no answer' : String(responseStatus);
 
-/** Says which of the attempts that may be made: “1 of 4”. A change may have lowered their number since. */
+/** Such as “1 of 4”. The number of attempts may have been lowered since. */
 export const ofAttempts = (attempt: number, maxRetries: number): string =>
   `${attempt} of ${Math.max(attempt, maxRetries + 1)}`;
 
-/** The attempts that were made. An open one is not yet among the retries. */
+/** The number of attempts that were made. The API does not count an open one yet. */
 export const attemptsOf = ({ state, retried, maxRetries }: ListedMessage): string =>
   ofAttempts(state === 'ACTIVE' ? retried + 1 : retried, maxRetries);
 
@@ -52,9 +52,9 @@ interface MessageCardProps {
   readonly title: string;
   readonly caption: string;
   readonly query: NonNullable<Request['query']>;
-  /** The most messages. Default: all, page by page. */
+  /** The most messages to show. Default: all, in pages. */
   readonly most?: number;
-  /** @param isAll whether the API has looked at all messages */
+  /** @param isAll whether the API has read all messages */
   readonly empty: (isAll: boolean) => string;
 }
 

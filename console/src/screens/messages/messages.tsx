@@ -1,4 +1,4 @@
-/** Messages: those that wait, and the outcomes of those that were sent. */
+/** Messages that wait, and the outcomes of those that were sent. */
 import { cancelled, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { pagesOf } from '../../api/client.ts';
@@ -59,7 +59,7 @@ export function Messages({ place }: { readonly place: Place }) {
   return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
 }
 
-/** Cancels all waiting messages that match the filters. Filters for ended messages are left out. */
+/** Cancels all waiting messages that match the filters. Filters for messages that have ended are ignored. */
 function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = new URLSearchParams(query);
   selected.delete('state');

@@ -1,4 +1,4 @@
-/** Finds messages by the content of their bodies in the log, and gets their states from the list. */
+/** Searches the bodies of messages in the log. The states of the messages come from the list of messages. */
 import { useState } from 'preact/hooks';
 import { logPage, messagePage, type Answer, type listedMessage } from '../../../../lambdas/wire/answers.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
@@ -9,14 +9,14 @@ import { MessageTable } from './messageTable.tsx';
 
 type Message = Answer<typeof listedMessage>;
 
-/** Filters of the list that the log doesn't have. */
+/** Filters that only the list of messages has. */
 const notInLog = ['kind', 'state'];
 
-/** Messages per request: an address has no room for more ids. */
+/** As many ids as fit into an address. */
 const atOnce = 50;
 
 /**
- * Asks for messages by their ids, some at a time.
+ * Loads messages by id, some at a time.
  *
  * @returns the loaded ones by id; null for expired ones
  */
@@ -35,16 +35,16 @@ function useMessages(ids: readonly string[]) {
   return { messages, error };
 }
 
-/** @param query the list's filters. Each message has one log entry with the state CREATED. */
+/** @param query the filters. Each message has one log entry with the state CREATED */
 export function FoundMessages({ query }: { readonly query: URLSearchParams }) {
   const asked = new URLSearchParams([...query].filter(([name]) => !notInLog.includes(name)));
   asked.set('state', 'CREATED');
   asked.set('count', '100');
-  // If `messageIds` are given, the log ignores other filters.
+  // The log would ignore other filters if it got `messageIds`.
   const ids = asked.get('messageIds');
   asked.delete('messageIds');
   if (ids !== null) asked.set('messageId', ids);
-  // A search reads much, so it is not repeated automatically.
+  // Not reloaded, because a search is expensive.
   const list = usePages(logPage, { path: 'v2/logs', query: asked }, (page) => searchRows(page, page.logs), 0);
   const entries = (list.items ?? []).flatMap(({ row }) => row ?? []);
   const { messages, error } = useMessages(entries.map(({ messageId }) => messageId));

@@ -3,15 +3,15 @@ import type { Answer, logEntry } from '../../../../lambdas/wire/answers.ts';
 export type LogEntry = Answer<typeof logEntry>;
 
 export interface Happening {
-  /** The start, in Unix milliseconds. */
+  /** The start. */
   readonly at: number;
   readonly last: LogEntry;
   readonly failure: LogEntry | undefined;
-  /** The duration of an attempt, in milliseconds; undefined for other events. */
+  /** The duration of an attempt, in milliseconds; undefined for other entries. */
   readonly tookMs: number | undefined;
 }
 
-/** Groups the log entries by attempt. Both lists have the newest first. */
+/** Groups log entries by attempt. Newest first, like the entries. */
 export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
   const groups = new Map<string, LogEntry[]>();
   for (const entry of entries) {

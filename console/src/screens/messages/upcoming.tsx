@@ -25,7 +25,7 @@ type Message = Answer<typeof listedMessage>;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** The selectable periods, each with the length and the number of its bars. The day is the default. */
+/** The periods to choose from, each with the length and number of its bars. */
 const periods = [
   ['hour', 'Hour', 5 * minuteMs, 12, 'in 5 min'],
   ['', 'Day', hourMs, 24, 'in 1 h'],
@@ -50,7 +50,7 @@ function whatOf({ state, retried, debounced, scheduleId }: Message): string {
 export function Upcoming({ place }: { readonly place: Place }) {
   const chosen = place.query.get('over') ?? '';
   const [over, , stepMs, steps, per] = periods.find(([value]) => value === chosen) ?? periods[1];
-  // The period begins with a whole step, so that the request stays the same for a while.
+  // Rounded to a whole step, so that the request stays the same for a while.
   const from = Math.floor(Date.now() / stepMs) * stepMs;
   const to = from + steps * stepMs - 1;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -123,10 +123,13 @@ export function Upcoming({ place }: { readonly place: Place }) {
   );
 }
 
-/** Requests of a bulk change that run in parallel. */
+/** Parallel requests of a bulk change. */
 const atOnce = 10;
 
-/** Moves messages one by one. Those that can no longer be moved are left, and the first refusal is reported. */
+/**
+ * Moves messages one by one. Messages that can no longer be moved are skipped, and the first refusal is
+ * shown.
+ */
 async function moveEach(of: readonly Message[], body: object): Promise<string> {
   const refusals: string[] = [];
   for (const some of chunksOf(of, atOnce)) {
@@ -150,7 +153,7 @@ interface ActsProps {
   readonly then: () => void;
 }
 
-/** Messages of runs are managed by their runs. Open attempts and quiet periods cannot be moved. */
+/** Messages of runs, open attempts and quiet periods cannot be moved. */
 function Acts({ of, isQuiet = false, then }: ActsProps) {
   const own = of.filter(({ workflowRunId }) => workflowRunId === undefined);
   const movable = own.filter(({ state, debounced }) => state !== 'ACTIVE' && debounced !== true);

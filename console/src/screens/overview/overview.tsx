@@ -1,4 +1,7 @@
-/** The account at a glance: problems, today's usage and its limits, the traffic, how hosts answer, and what fails most. */
+/**
+ * The account at a glance: problems, today's usage and its limits, traffic, how hosts answer, and the most
+ * frequent failures.
+ */
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { counted, type Answer } from '../../../../lambdas/wire/answers.ts';
@@ -44,7 +47,7 @@ const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Hos
 
 function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
-  // The heights of the holds and the verdict depend on their number, so the rest of the screen waits for them.
+  // The rest of the screen waits for the holds and the verdict, because their height varies.
   const held = useHolds();
   const mayWrite = useMayWrite();
   const isJudged = useOnceTrue([useAttention(), held].every(isSettled));
@@ -103,7 +106,7 @@ const Figure = ({ name, children }: { readonly name: string; readonly children: 
   </div>
 );
 
-/** A count reads every run that it counts, so it is requested less often if it is slow. */
+/** A count reads all runs, so it is requested less often if it is slow. */
 const runsEveryMs = 30_000;
 
 function RunsUnderWay() {
@@ -190,7 +193,7 @@ const Limits = ({ of }: { readonly of: Stats }) => (
   </Card>
 );
 
-/** The spans of the charts, by query value, each with the length of a bar. */
+/** The periods of the charts, by query value, each with the length of its bars. */
 const spans = [
   ['hour', '1 hour', 'in 5 min'],
   ['', '48 hours', 'in 1 h'],
@@ -200,7 +203,7 @@ const spans = [
 interface Shown {
   readonly names: readonly string[];
   readonly ended: readonly Pick<Flow, 'delivered' | 'failed'>[];
-  /** Undefined for spans whose steps are too short for counts. */
+  /** Undefined if the bars are too short for this count. */
   readonly waiting?: readonly number[];
 }
 
@@ -248,9 +251,8 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
   );
 }
 
-/** Milliseconds. An answer reads a thousand records. */
+/** Rare, because an answer reads a thousand records. Milliseconds. */
 const hostsEveryMs = 30_000;
-/** The most hosts on the page. The answer has all of them. */
 const mostHosts = 10;
 
 type HostTime = Answer<typeof hostTimes>['hosts'][number];

@@ -13,7 +13,7 @@ interface UsedLimit {
   readonly note: string;
   readonly show?: (value: number) => string;
   readonly address: string;
-  /** Whether reaching the limit is no problem, because the rest waits. */
+  /** Whether it is no problem to reach the limit, because the rest waits. */
   readonly isFullFine?: boolean;
 }
 
@@ -69,17 +69,17 @@ const nearLimits = (usage: Stats): readonly Part[] =>
 interface Part {
   readonly address: string;
   readonly text: string;
-  /** Since when, in Unix milliseconds. */
+  /** Since when. */
   readonly since?: number | undefined;
 }
 
 const holds = (waiting: number): string =>
   waiting === 0 ? 'holds nothing' : `holds ${countOf(waiting, 'message')}`;
 
-/** Problems of a kind that are shown individually. The others are counted. */
+/** How many problems of a kind are shown. The others are only counted. */
 const mostShown = 5;
 
-/** @param all the address of the list with all of them */
+/** @param all the address of the whole list */
 function some<T>(found: readonly T[] = [], all: string, partOf: (one: T) => Part): Part[] {
   const shown = found.slice(0, mostShown).map(partOf);
   const rest = found.length - shown.length;

@@ -1,4 +1,4 @@
-/** Computes how many messages waited at the end of each period from the numbers accepted and ended. */
+/** Calculates how many messages waited at the end of each period, from how many were accepted and ended. */
 
 export interface Flow {
   readonly accepted: number;
@@ -10,7 +10,7 @@ export interface Flow {
 /** Consecutive periods, oldest first. */
 export interface Flows {
   readonly days: readonly (Flow & { readonly day: string })[];
-  /** Beginnings of the hours, in Unix milliseconds. */
+  /** Beginnings of the hours. */
   readonly hours: readonly (Flow & { readonly hour: number })[];
 }
 
@@ -19,14 +19,14 @@ const change = ({ accepted, delivered = 0, failed = 0, cancelled = 0 }: Flow): n
 
 function waitingFrom(flows: readonly Flow[], before: number): readonly number[] {
   let waiting = before;
-  // The count of accepted messages is not exact, so the result could be negative.
+  // Counts of accepted messages are not exact, so the result could be negative.
   return flows.map((flow) => (waiting = Math.max(0, waiting + change(flow))));
 }
 
-/** The numbers at the end of each day. Assumes that nothing waited before the first. */
+/** At the end of each day, assuming that nothing waited before the first. */
 export const waitingByDay = ({ days }: Flows): readonly number[] => waitingFrom(days, 0);
 
-/** The numbers at the end of each hour. The first hour may be in the middle of a day, whose earlier hours are not known. */
+/** At the end of each hour. The first hour may be within a day whose earlier hours are unknown. */
 export function waitingByHour(flows: Flows): readonly number[] {
   const dayOf = (hour: number): string => new Date(hour).toISOString().slice(0, 10);
   const { days, hours } = flows;

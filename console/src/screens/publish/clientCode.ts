@@ -5,12 +5,12 @@ import { headerPairs, isSetting, type Draft } from './draft.ts';
 
 const literal = (value: unknown): string => JSON.stringify(value);
 
-/** Writes a whole number. Other texts stay strings, which the compiler reports. */
+/** Writes a whole number. Other texts become strings, so that the compiler reports them. */
 const whole = (text: string): string => (/^\d{1,15}$/.test(text) ? String(Number(text)) : literal(text));
 
 const unitSeconds: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
 
-/** Writes a duration. The client's type allows one unit, so durations with several are converted to seconds. */
+/** Writes a duration. The client's type allows only one unit, so other durations are converted to seconds. */
 function duration(text: string): string {
   if (/^(0|[1-9]\d*)[smhd]$/.test(text)) return literal(text);
   if (!/^(\d+[smhd]?)+$/.test(text)) return literal(text);
@@ -22,7 +22,7 @@ function duration(text: string): string {
 
 type Property = readonly [name: string, value: string];
 
-/** The client's name of each setting, and the form of its value. Other settings are written as headers. */
+/** How the client calls each setting, and how its value is written. Other settings are written as headers. */
 const names: Readonly<Record<string, readonly [name: string, as: (text: string) => string]>> = {
   method: ['method', literal],
   delay: ['delay', duration],
@@ -42,7 +42,8 @@ const object = (properties: readonly Property[], indent: string): string =>
   `{\n${properties.map(([name, value]) => `${indent}  ${name}: ${value},\n`).join('')}${indent}}`;
 
 /**
- * Whether a JSON text stays the same when the client parses and writes it. In code, the key `__proto__` has another meaning.
+ * Whether JSON is the same after the client has parsed and written it. In code, `__proto__` has another
+ * meaning.
  */
 function isPlainJson(text: string): boolean {
   const value = parsed(text);
@@ -50,11 +51,7 @@ function isPlainJson(text: string): boolean {
   return value !== undefined && isSame && !text.includes('"__proto__"');
 }
 
-/**
- * Writes the code that publishes a draft. The token is in the environment variable `SVC_TOKEN`.
- *
- * @param baseUrl without a slash at the end
- */
+/** Writes code that publishes a draft. It reads the token from the environment variable `SVC_TOKEN`. */
 export function clientCodeOf(draft: Draft, baseUrl: string): string {
   const { body, bodyBase64, contentType } = draft;
   const destination = draft.destination.trim();

@@ -18,7 +18,8 @@ interface Command {
 }
 
 function commandOf({ method, url, before = [], headers, body, bodyBase64 }: Command): string {
-  // Arguments cannot contain a zero byte. `printf` is a shell builtin, so its arguments may have any length.
+  // An argument cannot contain a zero byte. `printf` is built into shells, so the length of its arguments is
+  // not limited.
   const base64 = bodyBase64 ?? (body.includes('\0') ? base64Of(body) : undefined);
   const piped =
     base64 !== undefined
@@ -42,11 +43,7 @@ function commandOf({ method, url, before = [], headers, body, bodyBase64 }: Comm
   ].join(' \\\n  ');
 }
 
-/**
- * Writes the command that publishes a draft. The token is in the variable `SVC_TOKEN`.
- *
- * @param baseUrl without a slash at the end
- */
+/** Writes a command that publishes a draft. It reads the token from the variable `SVC_TOKEN`. */
 export function curlOf(draft: Draft, baseUrl: string): string {
   const { path, headers, query, body = '', bodyBase64 } = requestOf(draft);
   const search = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
@@ -55,7 +52,10 @@ export function curlOf(draft: Draft, baseUrl: string): string {
   return commandOf({ method: 'POST', url, before, headers, body, bodyBase64 });
 }
 
-/** Writes the command that sends a message straight to its destination, without the headers that only the service can add. */
+/**
+ * Writes a command that sends a message directly to its destination, without headers that only the service
+ * can add.
+ */
 export function directCurlOf(draft: Draft): string {
   const { destination, contentType, body, bodyBase64, settings } = draft;
   const own = headerPairs(draft).filter(([name]) => !isSetting(name));

@@ -12,7 +12,7 @@ import {
   type SettingTexts,
 } from '../../ui/settingTexts.ts';
 
-/** Texts as typed; empty for no value. */
+/** A message as it is typed into the form. Missing values are empty. */
 export interface Draft {
   /** A URL, or the name of a URL group. */
   readonly destination: string;
@@ -20,7 +20,7 @@ export interface Draft {
   /** A line for each header: `Name: value`. */
   readonly headers: string;
   readonly body: string;
-  /** The body of a copied message, if it is not text; sent unchanged. */
+  /** The body of a copied message if it is not text. It is sent unchanged. */
   readonly bodyBase64?: string | undefined;
   readonly queue: string;
   readonly settings: SettingTexts;
@@ -38,9 +38,9 @@ export const emptyDraft: Draft = {
 const secondMs = 1_000;
 
 /**
- * Makes a draft from a published message. Redacted values appear as their hash.
+ * Makes a draft from a message. Redacted values are hashes.
  *
- * @param now Unix milliseconds; a delay that has passed is left out
+ * @param now a delay that has passed is left out
  */
 export function draftOf(message: Answer<typeof messageInAnyState>, now: number): Draft {
   const { header, bodyBase64, notBefore } = message;
@@ -75,10 +75,10 @@ function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly prob
   }
 }
 
-/** Whether a line is a setting of the delivery. The destination doesn't get it. */
+/** Whether a header is a setting, which the destination does not get. */
 export const isSetting = (name: string): boolean => /^svc-/i.test(name);
 
-/** Problems by field: a field of the draft, or a setting. The API checks everything else, and explains it better. */
+/** Mistakes, by the field or setting. All others are found and explained by the API. */
 export type Problems = Readonly<Record<string, string>>;
 
 export function problemsOf(draft: Draft): Problems {
@@ -112,7 +112,7 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
-/** Finds the field that a message of the API is about, if any. @param texts the settings' texts */
+/** Finds the field that an error of the API is about. @param texts the texts of settings */
 export function fieldOf(sentence: string, texts: SettingTexts = {}): string | undefined {
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
   if (setting !== undefined) {
@@ -154,7 +154,7 @@ export function requestOf(draft: Draft): PublishRequest {
   };
 }
 
-/** Writes a destination into a path. It is encoded if a proxy or browser might change it. */
+/** Writes a destination into a path. It is encoded if proxies or browsers might change it. */
 const inPath = (destination: string): string =>
   /^https?:\/\/[\w.:/~-]+$/.test(destination) && !/[^:]\/\/|\/\./.test(destination)
     ? destination

@@ -18,7 +18,7 @@ import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
 import { draftOf, emptyDraft, fieldOf, problemsOf, requestOf, type Draft, type Problems } from './draft.ts';
 
-/** `?message=<id>` fills in the form with a message, `?destination=` only the destination. */
+/** `?message=<id>` fills in the form from a message, `?destination=` only its destination. */
 export function Publish({ place }: { readonly place: Place }) {
   const mayWrite = useMayWrite();
   const messageId = place.query.get('message');
@@ -213,7 +213,7 @@ async function send(draft: Draft) {
     path,
     headers,
     query: new URLSearchParams(query.map(([name, value]) => [name, value])),
-    // Sent as bytes: a browser would add a content type to a text.
+    // As bytes, because a browser would add a content type to a text.
     body: bodyBase64 === undefined ? body && new TextEncoder().encode(body) : bytesOf(bodyBase64),
   });
 }

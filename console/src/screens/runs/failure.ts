@@ -1,9 +1,10 @@
 import { parsed } from '../../ui/json.ts';
 
 /**
- * Extracts what a failure function returned: workflow clients answer `{"result":…}`, or `{}` if it returned nothing.
+ * The value that a failure function returned. Workflow clients answer `{"result":…}`, or `{}` if there is
+ * none.
  *
- * @returns the answer itself if it has another form
+ * @returns the whole answer if it has another form
  */
 export function returnedIn(answer: string): string | undefined {
   const read = parsed(answer);
@@ -13,7 +14,7 @@ export function returnedIn(answer: string): string | undefined {
   return typeof read.result === 'string' ? read.result : JSON.stringify(read.result);
 }
 
-/** The status with which an endpoint says that its run must not be retried. */
+/** The status by which an endpoint says that its run must not be retried. */
 export const notRetried = 489;
 
 export const statusOfRun = (status: number): string =>

@@ -45,7 +45,7 @@ export const RerunOne = ({ dlqId }: { readonly dlqId: string }) => (
   />
 );
 
-/** The request for a run, or for something that is done with it. Ids can be reused, so it also has the start. */
+/** A request about a run. It includes the start, because ids can be reused. */
 export const requestFor = ({ workflowRunId, workflowRunCreatedAt }: Run, what = '') => ({
   path: path`v2/workflows/runs/${workflowRunId}` + what,
   headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]] as const,
@@ -55,7 +55,7 @@ export const RerunHanging = ({ run }: { readonly run: Run }) => (
   <Rerun requestOf={(kind) => requestFor(run, `/${kind}`)} effect="This one is then cancelled." />
 );
 
-/** The filters of a cancellation; undefined if filters are set that cancellations don't have. */
+/** The filters of a cancellation; undefined if one of the filters cannot be used for it. */
 function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   const { state = 'RUN_STARTED', ...others } = Object.fromEntries(query);
   if (state !== 'RUN_STARTED' || 'messageId' in others || 'workflowRunId' in others) return undefined;

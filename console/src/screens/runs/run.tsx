@@ -45,7 +45,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
   );
 }
 
-/** Whether nothing will change on its own. */
+/** Whether the run will no longer change by itself. */
 const isSettled = ({ workflowState, failureFunction }: Run): boolean =>
   workflowState !== 'RUN_STARTED' && failureFunction?.state !== 'CALLBACK_INPROGRESS';
 
@@ -76,7 +76,7 @@ const Actions = ({ run, then }: ActionsProps) =>
     <FailedActions run={run} then={then} />
   );
 
-/** The actions on a failed run while its dead letter exists. The dead letter is written slightly after the run's end. */
+/** Buttons for a failed run, while its dead letter exists. It is written slightly after the run's end. */
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
@@ -147,7 +147,7 @@ function Notify({ run, then }: ActionsProps) {
         },
       }}
       work={async ({ eventId, data }) => {
-        // Clients parse an event's data. The field rewords the message, as it does the API's.
+        // Refused here, because clients parse the data of an event.
         if (data.trim() !== '' && parsed(data) === undefined)
           throw new Error('The body is not valid JSON; put plain text in quotes, as in "approved".');
         const at = path`v2/notify/${run.workflowRunId}/${eventId}`;

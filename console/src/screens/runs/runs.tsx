@@ -60,7 +60,7 @@ const fieldsOfFailed = [
   ...last,
 ];
 
-/** The API reads the journal of every run on a page, so pages are short. */
+/** Few, because the API reads the whole journal of each run. */
 const pageLength = 25;
 
 export function Runs({ place }: { readonly place: Place }) {
@@ -69,7 +69,7 @@ export function Runs({ place }: { readonly place: Place }) {
   return place.query.get('list') === 'failed' ? <FailedRuns place={place} /> : <AllRuns place={place} />;
 }
 
-/** Milliseconds. A count reads every entry that it counts. */
+/** Rare, because a count reads all entries. Milliseconds. */
 const countedEveryMs = 10_000;
 
 function FailedCount() {
@@ -93,7 +93,7 @@ const lists = [
   ],
 ] as const;
 
-/** An id may be a name: its beginning and its end stay. */
+/** An id may be a name, so both its beginning and end are shown. */
 const RunId = ({ of }: { readonly of: string }) => (
   <code class="run-id">
     <CutMiddle text={of} />

@@ -1,4 +1,4 @@
-/** The steps of a run on a timeline: a row for each, with the steps of a parallel group together. */
+/** The steps of a run on a timeline: a row for each, and a group for parallel steps. */
 import { href, usePlace } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
@@ -60,15 +60,15 @@ export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'ste
 
 interface RowProps {
   readonly bar: Bar;
-  /** The left end of the timeline in Unix milliseconds, and its length in milliseconds. */
+  /** The time at the left end, and the length of the timeline (ms). */
   readonly begun: number;
   readonly length: number;
   readonly keptFrom: Run['resumedFrom'];
 }
 
-/** Units of the drawing, which is scaled to its space. */
+/** The width of the drawing in its own units. */
 const width = 1_000;
-/** The minimum width, so that a step of a millisecond is visible. */
+/** The least width of a bar, so that a step of a millisecond is visible. */
 const least = 6;
 
 function Row({ bar, begun, length, keptFrom }: RowProps) {
@@ -127,7 +127,6 @@ function AwaitedBy({ step }: { readonly step: Step }) {
   );
 }
 
-/** The type of a step in words: `WaitForWebhook` is `wait for webhook`. */
 const wordsOf = (type = ''): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 
 const isWaiting = ({ stepType, state }: Step): boolean =>
@@ -136,7 +135,7 @@ const isWaiting = ({ stepType, state }: Step): boolean =>
 function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
   const bodies: readonly (readonly [string, string | undefined])[] = [
-    // A call's result repeats its answer.
+    // Not for a call whose answer is shown.
     ['Result', step.callResponseBody === undefined ? step.out : undefined],
     ['Request', step.callBody ?? step.invokedWorkflowRunBody],
     ['Answer', step.callResponseBody],
@@ -191,7 +190,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
 }
 
 /**
- * Failed attempts, oldest first: the thrown error with its stack, or the answer.
+ * Failed attempts, oldest first: the error with its stack, or the answer.
  *
  * @param label distinguishes these answers from others on the page
  */

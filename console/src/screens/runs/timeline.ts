@@ -2,7 +2,7 @@ import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { nextStep, runStep, workflowRun } from '../../../../lambdas/wire/workflowAnswers.ts';
 
 export type Run = Answer<typeof workflowRun>;
-/** A step, or the delivery that requests the next one. */
+/** A step, or a delivery whose step is not known yet. */
 export type Step = Partial<Answer<typeof runStep>> & Answer<typeof nextStep>;
 
 export interface Bar extends Span {
@@ -13,10 +13,10 @@ export interface Bar extends Span {
 type Bars = readonly Bar[];
 
 /**
- * Computes when each step began and ended. The log only has the time of a result, so a step begins when the steps before it
- * end. A sleep outside a group is recorded when it begins.
+ * Calculates when each step began and ended. The log has only the time of a result, so a step begins when the
+ * one before it ends. A sleep outside of a group is recorded when it begins.
  *
- * @param now Unix milliseconds, the end of unfinished bars
+ * @param now the end of unfinished bars
  */
 export function timelineOf(run: Run, now: number): readonly Bars[] {
   const end = Math.max(run.workflowRunCompletedAt ?? now, run.workflowRunCreatedAt);
@@ -39,12 +39,11 @@ function endOf(step: Step, type: Run['steps'][number]['type']): number | undefin
 }
 
 export interface Span {
-  /** Unix milliseconds. */
   readonly from: number;
   readonly until: number;
 }
 
-/** Finds the pauses of a retried step: from each failure to the next attempt's failure, or to the step's end. */
+/** Finds the pauses of a retried step, each from a failure to the next failure or the step's end. */
 export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly Span[] {
   const failures = errors.map(({ time }) => time).filter((time) => time >= from && time < until);
   return failures.map((time, index) => ({ from: time, until: failures[index + 1] ?? until }));
@@ -56,7 +55,7 @@ function doingOfStep({ stepType: type, state }: Step): string {
   return type?.startsWith('Wait') === true ? 'waiting for an event' : 'running';
 }
 
-/** The activity of an unfinished run, from its steps; undefined if it has ended. @param now Unix milliseconds */
+/** The activity of an active run, from its steps; undefined if it has ended. */
 export function doingOf(
   { workflowState, steps, hanging }: Pick<Run, 'workflowState' | 'steps' | 'hanging'>,
   now: number,
@@ -66,27 +65,29 @@ export function doingOf(
   const open = steps
     .flatMap((group): readonly Step[] => group.steps)
     .filter(({ stepType, state, nextDeliveryTime = 0 }) => {
-      // The delivery that ends a sleep is held back until then. The sleep itself is shown instead.
+      // This delivery only waits for the end of a sleep, which is shown instead.
       const isHeldBack = stepType === undefined && state === 'STEP_PROGRESS' && nextDeliveryTime > now;
       return /PROGRESS|RETRY/.test(state) && !isHeldBack;
     });
   if (open.length === 0) return 'running';
   const doings: readonly string[] = open.map(doingOfStep);
-  // Most important first: branches may do different things at the same time.
+  // Branches may do different things. The most important one is shown.
   return ['retrying', 'running', 'waiting for an event', 'sleeping'].find((one) => doings.includes(one));
 }
 
-/** Whether a call got an error or no answer. Its step has still succeeded, because the answer is its result. */
+/**
+ * Whether a call got an error or no answer. The step has succeeded anyway, because the answer is its result.
+ */
 const isRefused = ({ callResponseStatus: status }: Step): boolean =>
   status !== undefined && (status === 0 || status >= 400);
 
-/** The state of a step in a row: its words, and the state whose colour is used. */
+/** The state of a step in words, and the state whose colour is used. */
 interface ShownState {
   readonly state: string;
   readonly name?: string;
 }
 
-/** The state to show for a step. A call has its answer's state, and an invoked run its own. */
+/** The state that is shown. A call has the state of its answer, and an invoke that of the invoked run. */
 export function stateOfStep(step: Step): ShownState {
   const { state, kept, callResponseStatus: status } = step;
   if (kept === true) return { state: 'KEPT', name: 'kept' };

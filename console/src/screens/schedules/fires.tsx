@@ -1,4 +1,4 @@
-/** A schedule's next fires, with its cron expression in words, and its last ones. The API explains it, because the API runs it. */
+/** A schedule's next and last fires, and its cron expression in words, which the API explains. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messagePage, type schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { explainedCron, scheduleFires } from '../../../../lambdas/wire/cronAnswers.ts';
@@ -14,10 +14,10 @@ import { statusOf } from '../messages/messageTable.tsx';
 
 type Explained = Answer<typeof explainedCron>;
 
-/** An expression is explained after this pause in typing, in milliseconds. */
+/** An expression is explained when the user has not typed for this long (ms). */
 const typingMs = 250;
 
-/** Explains an expression while it is typed. The last explanation is shown until the next one arrives. */
+/** Explains an expression while it is typed. The last explanation is shown until the next arrives. */
 export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'error'> {
   const expression = text.trim();
   const [settled, setSettled] = useState(expression);
@@ -39,7 +39,7 @@ export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'e
   return { answer: last.current, error };
 }
 
-/** Time zones for which browsers and the service use an old name. */
+/** Time zones that browsers and the service call by an old name. */
 const todaysNames: ReadonlyMap<string, string> = new Map([
   ['Africa/Asmera', 'Africa/Asmara'],
   ['America/Buenos_Aires', 'America/Argentina/Buenos_Aires'],
@@ -98,10 +98,9 @@ export function NextFires({ of: { description, nextFires, ...of } }: { readonly 
 type Fire = Answer<typeof scheduleFires>['fires'][number];
 type State = NonNullable<Fire['states']>[string];
 
-/** The states of a fire's messages, most important first. */
 const states: readonly State[] = ['FAIL', 'IN_PROGRESS', 'SUCCESS'];
 
-/** The most important state among a fire's messages; undefined if no state is known. */
+/** The most important state of a fire's messages; undefined if no state is known. */
 export function worstOf(of: Fire['states'] = {}): State | undefined {
   const all = Object.values(of);
   return states.find((one) => all.includes(one));

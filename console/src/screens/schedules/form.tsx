@@ -70,7 +70,7 @@ type Texts = FormTexts<keyof typeof fields>;
 interface Draft {
   readonly texts: Texts;
   readonly settings: SettingTexts;
-  /** Whether the body is redacted or not text. It then stays unchanged. */
+  /** Whether the body is redacted or not text. Then it is not changed. */
   readonly isBodyHidden: boolean;
 }
 
@@ -143,7 +143,7 @@ function draftOf(of: One | undefined): Draft {
   };
 }
 
-/** Makes the request that changes one draft into the other. An empty value removes a header. */
+/** Makes the request that changes a schedule. An empty value removes a header. */
 function changeOf(before: Draft, after: Draft) {
   const settings = { before: settingsOf(before.settings), after: settingsOf(after.settings) };
   const { cron, destination, body } = after.texts;
@@ -161,7 +161,7 @@ function changeOf(before: Draft, after: Draft) {
     if (values.join('\n') !== had.get(name)?.join('\n')) headers.push([settingOf(name), values]);
   }
   for (const name of had.keys()) {
-    // Either name may have set the header.
+    // The header may have been set under either name.
     if (!has.has(name)) headers.push([settingOf(name), ''], [name, '']);
   }
   const isBodySent = before.isBodyHidden ? !after.isBodyHidden : body !== before.texts.body;
@@ -178,7 +178,7 @@ function headersOf({ texts: { headers } }: Draft): ReadonlyMap<string, readonly 
   return new Map([...groups].map(([name, lines]) => [name, lines.map(([, value]) => value)]));
 }
 
-/** The service's header that sets a header of the delivery. */
+/** The name that sets a header of the delivery. */
 const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
 
 function ScheduleForm({ of }: { readonly of?: One }) {
@@ -208,7 +208,7 @@ function ScheduleForm({ of }: { readonly of?: One }) {
       }}
     />
   );
-  // The form waits for the explanation of its expression, which would otherwise push the fields down.
+  // Waits for the explanation of the expression, which would otherwise move the fields.
   if (!useOnceTrue(isSettled(cron))) return <Loading />;
   return (
     <Form

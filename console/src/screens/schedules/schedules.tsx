@@ -29,7 +29,7 @@ const search: FilterField = {
   placeholder: 'Part of its id or destination',
   isMain: true,
 };
-/** The API has no filter or order for schedules, so these apply to the loaded ones. */
+/** The API cannot filter or sort schedules, so these apply to the loaded ones. */
 const fields: readonly FilterField[] = [
   search,
   {
@@ -64,7 +64,7 @@ function chosen(all: readonly One[], { query }: Place): readonly One[] {
   return query.get('sort') === 'next' ? shown.toSorted((one, other) => next(one) - next(other)) : shown;
 }
 
-/** From this number of schedules on, a search is shown. */
+/** The search is shown if there are this many schedules. */
 const many = 8;
 
 function List({ place }: { readonly place: Place }) {

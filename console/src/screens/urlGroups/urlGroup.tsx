@@ -131,7 +131,7 @@ const EditEndpoint = ({ group, endpoint, onSecrets, then }: EditProps) => (
     work={async ({ url, given, header, encoding, prefix }) => {
       const name = given === '' ? undefined : given;
       const isNameKept = name !== undefined && name === endpoint?.name;
-      // The API would replace the endpoint with this name.
+      // The API would replace the other endpoint with this name.
       if (!isNameKept && name !== undefined && group.endpoints.some((other) => other.name === name)) {
         throw new Error(`There is an endpoint “${name}” already.`);
       }
@@ -140,8 +140,7 @@ const EditEndpoint = ({ group, endpoint, onSecrets, then }: EditProps) => (
       const body = { endpoints: [{ url, name, signature }] };
       const added = await ask(endpointsAdded, { method: 'POST', path: endpointsOf(group), body });
       onSecrets(added.endpoints ?? []);
-      // The API identifies an endpoint by its name or its URL. If both have changed, it has added another endpoint, so the old
-      // one is removed.
+      // Name and URL have changed, so the API has added another endpoint. The old one is removed.
       if (endpoint !== undefined && !isNameKept && endpoint.url !== url) {
         await change({
           method: 'DELETE',
@@ -212,7 +211,7 @@ const DefaultHeaders = ({ group: { name, headers }, then }: GroupProps) => (
 
 const isGiven = ({ header }: Readonly<Record<string, string>>): boolean => header !== '';
 
-/** The fields of a signature. An endpoint keeps the one that it has. */
+/** The fields of a signature. An existing signature cannot be edited. */
 const signatureFields = ({ signature }: Partial<Endpoint>) =>
   ({
     header: {
@@ -261,7 +260,7 @@ function SignatureCell({ signature }: Endpoint) {
   );
 }
 
-/** Rotates the secret of an endpoint's signature, and ends the time in which both secrets sign. */
+/** Buttons that rotate the secret of an endpoint's signature, and end the time in which both secrets sign. */
 function SignatureActions({ group, endpoint, onSecrets, then }: Required<EditProps>) {
   const label = keyOf(endpoint);
   const place = `${endpointsOf(group)}/rotate-signature`;

@@ -24,7 +24,10 @@ const badOverride: Errors = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
-/** The end of a bulk retry's refusal: it sends as many as the account's daily limit and budget allow. */
+/**
+ * The end of the refusal of a bulk retry, which sends as many dead letters as the account's daily limit and
+ * budget allow.
+ */
 const sentBefore = 'Already sent again: 42 dead letters.';
 
 export const dlqRoutes = {

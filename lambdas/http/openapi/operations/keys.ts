@@ -12,7 +12,6 @@ const rotation = (of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprec
   errors: { 503: [['busy', 'The account is being changed by others; send the request again.']] },
 });
 
-/** Both APIs rotate named tokens. */
 export const rotating = {
   summary: 'Give a named token another secret',
   description:

@@ -84,7 +84,7 @@ export const messagesRoutes = {
   'POST /v2/messages/publish': { access: 'write', audit: 'messages.publish' },
   'DELETE /v2/messages': { access: 'write', audit: 'messages.cancel' },
   'POST /v2/messages/{messageId}/complete': { access: 'write', audit: 'message.complete' },
-  // The destination has no token. The URL is valid for one attempt.
+  // Without a token, because the caller is a destination. The URL is valid for one attempt.
   'POST /v2/complete/{completion}': { access: 'open' },
   ...pullRoutes,
   'GET /v2/bulk': { access: 'read' },

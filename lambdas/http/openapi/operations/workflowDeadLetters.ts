@@ -53,7 +53,7 @@ const anewOne = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operat
   },
 });
 
-/** Replaces a hanging run with a new one. */
+/** Documents a request that replaces a hanging run with a new one. */
 const inPlace = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
   configuration: 'resume',

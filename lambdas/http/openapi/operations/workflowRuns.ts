@@ -9,7 +9,7 @@ import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.t
 
 export const busy = ['busy', 'The run is being changed by many at once; send the request again.'] as const;
 
-/** The refusals of paths whose rest is decoded. */
+/** The refusals of paths whose last part is decoded. */
 export const badPath = [
   ['request_malformed', 'The path has "50%", which is percent-encoded, but not correctly.'],
   ['request_malformed', 'The path has two slashes in a row, and nothing between them.'],
@@ -39,7 +39,7 @@ const startErrors: Errors = {
 const withoutClient =
   'For callers without a workflow client; clients start runs with a publish or a batch. Forwarded headers, retries and flow control apply to every delivery of the run. The endpoint must be served by a workflow client of version 1 or newer; otherwise the run fails.';
 
-/** A workflow client's publish or batch also starts runs, so the publishing function serves triggers. */
+/** Served by the publishing function, because a workflow client's publish or batch also starts runs. */
 export const triggerRoutes = {
   'POST /v2/trigger/{destination+}': { access: 'write', publishes: true },
   'POST /v2/batch/trigger': { access: 'write', publishes: true },
@@ -110,7 +110,7 @@ const log = /* @__PURE__ */ made((): Omit<Operation, 'id' | 'summary' | 'descrip
 
 export const runRoutes = {
   'GET /v2/workflows/runs/count': { access: 'read' },
-  // The answer shows even redacted payloads, because endpoints need them.
+  // Requires write access, because the answer shows even redacted payloads, which endpoints need.
   'GET /v2/workflows/runs/{runId}': { access: 'write' },
   'DELETE /v2/workflows/runs/{runId}': { access: 'write', audit: 'runs.cancel' },
   'DELETE /v2/workflows/runs': { access: 'write', audit: 'runs.cancel' },

@@ -38,14 +38,14 @@ interface Traits {
   /** Whether the path has variables that are decoded. */
   readonly hasVariables: boolean;
   readonly hasBody: boolean;
-  /** Whether its messages count towards the daily limit and budget. */
+  /** Whether the operation's messages count towards the daily limit and budget. */
   readonly isHeldToUsage: boolean;
 }
 
 /** Refusals of one status that several operations have. */
 interface SharedOf<Status extends ErrorStatus> {
   readonly status: Status;
-  /** Distinguishes refusals of one status, if an operation may have only some of them. */
+  /** Distinguishes refusals with the same status, if an operation may have only some of them. */
   readonly kind?: string;
   readonly examples: readonly Example<Status>[];
   readonly headers?: AnswerHeaders;
@@ -57,7 +57,7 @@ const toEach = (): boolean => true;
 const hasBody = (operation: Traits): boolean => operation.hasBody;
 const isHeldToUsage = (operation: Traits): boolean => operation.isHeldToUsage;
 const takesCredentials = ({ access }: Traits): boolean => access === 'management';
-/** Whether a route takes a token. Only its requests are counted. */
+/** Whether a route requires a token. Only requests to these are counted. */
 export const takesToken = ({ access }: Pick<Traits, 'access'>): boolean =>
   access === 'read' || access === 'write';
 

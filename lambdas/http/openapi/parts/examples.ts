@@ -1,4 +1,4 @@
-/** The compiler checks these examples against the types of the answers. */
+/** Examples of answers. The compiler checks them against the answers' types. */
 import { limitsOf } from '../../../account/account.ts';
 import { dayMs } from '../../../shared/clock.ts';
 import type { Shown } from './schemas.ts';
@@ -9,7 +9,7 @@ export const bulkId = 'blk_01KDVDQ8G0N7B2Y5V8W1Q4RSTA';
 export const runId = 'wfr_01KDVDNA5ZQ1T6B9F3H7J0M2NP';
 export const accountId = 'f2c0a3a4-6f0e-4c39-9a63-0d6c3a5b7e21';
 
-/** 2026-01-01, in Unix milliseconds. */
+/** 2026-01-01. */
 export const start = 1_767_225_600_000;
 
 const settings = {

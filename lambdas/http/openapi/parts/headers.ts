@@ -9,7 +9,7 @@ export interface Header {
 
 export type AnswerHeaders = Readonly<Record<string, Header>>;
 
-/** The warning of the middleware `usage`, for every operation with a token. */
+/** The warning of the middleware `usage`, in every operation with a token. */
 export const softLimitName = headerName(defaultPrefix, 'soft-limit');
 export const softLimit: Header = {
   description:

@@ -1,4 +1,4 @@
-/** Operations of two functions, by what is held. */
+/** Operations on holds, for two functions. */
 import { hold } from './examples.ts';
 import type { Operation } from './operation.ts';
 

@@ -1,4 +1,4 @@
-/** Links from operations to other operations that take the ids in their answers. */
+/** Links from an operation to others that take the ids in its answer. */
 
 type Expression = `$${string}`;
 
@@ -72,7 +72,9 @@ const schedule: Leads = [['schedule', inBody('/scheduleId')]];
 const run: Leads = [['run', inBody('/workflowRunId')]];
 const account: Leads = [['account', inBody('/id')]];
 
-/** For each operation: the targets of its answers, and the value in the answer or the request that names the thing. */
+/**
+ * For each operation, where its answers lead, and which value in the answer or the request names the thing.
+ */
 const leads: ReadonlyMap<string, Leads> = new Map([
   ['publishMessage', message],
   [
@@ -112,7 +114,10 @@ const leads: ReadonlyMap<string, Leads> = new Map([
   ['listAccounts', [['account', inBody('/0/id')]]],
 ]);
 
-/** Lists whose last page has no cursor. Lists of runs end with an empty cursor, which a link cannot exclude. */
+/**
+ * Lists whose last page has no cursor. Lists of runs end with an empty cursor, which a link cannot exclude,
+ * so they are missing here.
+ */
 const paged: ReadonlySet<string> = new Set([
   ...['listMessages', 'listLogs', 'listEvents', 'listDeadLetters', 'listRunDeadLetters'],
   'listRunsAsEvents',

@@ -6,7 +6,10 @@ import type { AnswerHeaders } from './headers.ts';
 import type { NamedParameters, QueryParameter } from './parameters.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
-/** In the order of the document. An operation has the tag that its path, after the version, begins with. */
+/**
+ * The tags, in the order of the document. An operation has the tag with which its path begins, after the
+ * version.
+ */
 export const tags: readonly (readonly [name: string, description: string, paths: RegExp])[] = [
   ['Publish', 'Sending messages.', /^\/v2\/(publish|enqueue|batch$)/],
   ['Messages', 'Waiting messages.', /^\/v2\/(messages|complete|pull|extend)/],
@@ -68,13 +71,16 @@ export interface Operation {
   /** The kind of request whose configuration the operation reads, from headers or query parameters. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
-  /** The list whose filters select what the operation counts. All matches count, so it has no parameter `count`. */
+  /**
+   * The list whose filters select the entries that the operation counts. There is no parameter `count`,
+   * because all matches count.
+   */
   readonly counts?: List;
   readonly shared?: NamedParameters;
   readonly query?: Readonly<Record<string, QueryParameter>>;
   /** Whether the daily limit or budget may refuse the operation's messages. */
   readonly isHeldToUsage?: true;
-  /** `bytes` are passed on unchanged: a message, or what the text describes. */
+  /** `bytes` are passed on unchanged. They are a message, or as the text describes. */
   readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & (Json | Text)>
@@ -82,5 +88,5 @@ export interface Operation {
   readonly errors?: Errors;
 }
 
-/** The descriptions of a table's routes. A missing one does not compile. */
+/** The descriptions of all routes in a table. A missing one does not compile. */
 export type Operations<Table extends RouteTable> = { readonly [Name in keyof Table]: Operation };

@@ -47,7 +47,7 @@ function valueOf({ schema, example }: Setting): unknown {
 
 export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
 
-/** For the list of messages by due time. */
+/** Parameters of the list of messages by due time. */
 export const dueParameters: Readonly<Record<string, QueryParameter>> = {
   order: {
     description: 'Lists waiting messages by the time at which they are due.',
@@ -103,7 +103,7 @@ const callbacksIn: Readonly<Record<Exclude<Scope, 'callback'>, readonly Callback
 
 function entriesFor(scope: Scope): readonly (readonly [name: string, entry: Setting])[] {
   const all: readonly (readonly [string, Setting])[] = Object.entries(settings);
-  // A schedule repeats a publish, so it has all parameters of a publish, and more.
+  // A schedule repeats a publish, so it has all of a publish's parameters.
   const wanted: readonly Scope[] = scope === 'schedule' ? ['message', 'schedule'] : [scope];
   return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));
 }
@@ -120,7 +120,7 @@ export function configurationParameters(scope: Exclude<Scope, 'callback'>): Name
   return Object.fromEntries([...own, ...ofCallbacks]);
 }
 
-/** For filters that take more than one value. */
+/** Filters that accept more than one value. */
 export const several = 'May be repeated or separated by commas: any of the values matches.';
 
 function filterParameter(name: string, { description, schema, example }: FilterField): Parameter {
@@ -155,7 +155,7 @@ const bodyParameter: NamedParameters = {
   },
 };
 
-/** The names of the parameter `count`. Lists with the same name have the same limit. */
+/** The configured names of the parameter `count`. Lists with the same name have the same limit. */
 const countNames: Readonly<Record<List, string>> = {
   messages: 'bulk.count',
   listedMessages: 'page.count',
@@ -215,11 +215,11 @@ export const pagingOf = (list: List): NamedParameters => ({
   },
 });
 
-/** For operations that count. */
+/** Part of the description of operations that count. */
 export const counting =
   'It counts for five seconds and then answers with its numbers and a cursor: add up the numbers of all answers.';
 
-/** Omits `count` and `order`, for operations that count all matches. */
+/** Leaves out `count` and `order`, for operations that count all matches. */
 export const uncounted = (parameters: NamedParameters): NamedParameters =>
   Object.fromEntries(
     Object.entries(parameters).filter(([, { name }]) => name !== 'count' && name !== 'order'),

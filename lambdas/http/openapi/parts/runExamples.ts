@@ -1,7 +1,7 @@
 import { cursor, dlqId, listedDeadLetter, messageId, runId } from './examples.ts';
 import type { Shown } from './schemas.ts';
 
-/** 2026-01-01, in Unix milliseconds. */
+/** 2026-01-01. */
 const start = 1_767_225_600_000;
 const url = 'https://example.com/workflows/orders';
 

@@ -85,7 +85,7 @@ export const ofLogs: NamedParameters = {
     },
     'runs',
   ),
-  // A run is larger than a log entry, so a page has as many runs as dead letters.
+  // A run is larger than a log entry, so a page is as long as one of dead letters.
   ...pagingOf('dlq'),
 };
 

@@ -171,8 +171,8 @@ const uri = (name: string): string => `#/components/schemas/${name}`;
 export const schemaOf = (name: SchemaName): Reference => ({ $ref: uri(name) });
 
 /**
- * Writes the shapes as JSON Schema, with references to each other. Objects allow unknown fields, because answers may get new
- * ones that clients must accept.
+ * Writes the shapes as JSON Schema, with references to each other. Objects allow unknown fields, because
+ * answers may get new fields that clients must accept.
  */
 export function componentSchemas(): Readonly<Record<string, object>> {
   const registry = z.registry<{ id: string }>();
@@ -181,12 +181,12 @@ export function componentSchemas(): Readonly<Record<string, object>> {
     uri,
     io: 'input',
     override: ({ jsonSchema }) => {
-      // zod adds these to every integer and every map, where they say nothing.
+      // zod adds these to every integer and every map, without need.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
   });
-  // A schema's name is already its key.
+  // A schema's name is its key, so it is not repeated.
   const isSaid = ([keyword]: readonly [string, unknown]): boolean => /^\$(id|schema)$/.test(keyword);
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [

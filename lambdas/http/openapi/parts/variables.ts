@@ -12,7 +12,7 @@ export interface PathVariable {
   readonly example?: unknown;
 }
 
-/** The beginning of a URL in a path. Clients and proxies encode all of it, or merge two slashes. */
+/** How a URL in a path begins. Clients and proxies may encode all of it, or merge two slashes. */
 const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
 
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
@@ -31,7 +31,7 @@ const account: PathVariable = {
 };
 const eventSchema: ValueSchema = { type: 'string', minLength: 1, maxLength: 256 };
 
-/** By the segment of the path, or by it and the one before where that makes a difference. */
+/** Variables by the segment of the path, or by this segment and the one before if that makes a difference. */
 const variables: Readonly<Record<string, PathVariable>> = {
   '{destination+}': destination,
   '{schedule+}': destination,

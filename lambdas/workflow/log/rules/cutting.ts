@@ -3,12 +3,11 @@ import type { FailedAttempt, History, RunMessage } from './runMessage.ts';
 import { beginningOfText, longestCutText } from './shownTexts.ts';
 
 export interface Cut {
-  /** Bytes kept of each text. */
   readonly textBytes: number;
   readonly hasHeaders: boolean;
 }
 
-/** The ways to show a run, fullest first. Each leaves room for a redacted text's hash. */
+/** The ways to shorten a run's log, the longest first. Each leaves room for a redacted text's hash. */
 export const cuts: readonly [Cut, ...Cut[]] = [
   { textBytes: Infinity, hasHeaders: true },
   { textBytes: longestCutText, hasHeaders: true },
@@ -45,7 +44,8 @@ export function cutMessages(
   return messages.map(({ step, details, callback, ...message }) => ({
     ...history(message),
     step: { ...step, out: text(step.out), headers: headers(step.headers) },
-    // A result's details are short, and shown over those of the call, wait or invoke before it.
+    // A result's own details are short, and always kept. They replace those of the call, wait or invoke
+    // before it.
     details:
       message.kind === 'result' || details === undefined
         ? details

@@ -1,6 +1,6 @@
 /**
- * The steps of a run in groups, in order. A sequential step is a group; a parallel group has an item for each branch. The last
- * group, `next`, is the delivery that will bring the next step.
+ * The steps of a run in groups, in order. A sequential step is a group; a parallel group has an item for each
+ * branch. The last group, `next`, is a delivery whose step has not been submitted yet.
  */
 import { hasEnded } from '../../run.ts';
 import type { Answer } from '../../../wire/answers.ts';
@@ -14,12 +14,15 @@ type NextStep = Answer<typeof nextStep>;
 interface StepMessages {
   readonly stepId: number;
   readonly plan?: RunMessage;
-  /** Begins a step whose result comes from elsewhere. */
+  /** The message that began the step, if its result comes from elsewhere (a call, wait or invoke). */
   readonly pending?: RunMessage;
   readonly result?: RunMessage;
 }
 
-/** Groups messages by step. Later messages of a kind are repetitions, and ignored. */
+/**
+ * Groups messages by step. If a step has several messages of a kind, the later ones are repetitions, and
+ * ignored.
+ */
 function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
   const steps = new Map<number, StepMessages>();
   for (const message of messages) {
@@ -54,8 +57,8 @@ function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessage
 }
 
 /**
- * Finds the delivery that brings the step after a group. For a parallel group, this is the delivery of the last accepted
- * result, because only its list has all branches.
+ * Finds the delivery in which the endpoint runs the step after a group. After a parallel group, this is the
+ * delivery of the result that was accepted last, because only its list has all branches.
  *
  * @returns undefined until the group has finished
  */
@@ -68,11 +71,11 @@ function carrierOf(group: readonly StepMessages[], messages: readonly RunMessage
 const isSleep = ({ step }: RunMessage): boolean =>
   step.stepType === 'SleepFor' || step.stepType === 'SleepUntil';
 
-/** An unfinished sleep's result is recorded when it begins, and delivered later. */
+/** The result of a sleep is recorded when the sleep begins, and delivered when it ends. */
 function stateOfSleep(message: RunMessage, at: number): StepState | undefined {
   if (!isSleep(message) || message.failures.length > 0) return undefined;
   const { end, nextDeliveryAt } = message;
-  // The run may have ended in the delivery that ended the sleep, whose outcome is recorded later.
+  // The delivery that ended the sleep may also have ended the run, and its outcome is recorded later.
   const isOver = nextDeliveryAt !== undefined && nextDeliveryAt <= at;
   if (end === 'CANCELED') return isOver ? undefined : 'STEP_CANCELED';
   return end === undefined && !isOver ? 'STEP_PROGRESS' : undefined;
@@ -87,16 +90,17 @@ function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SU
 const shownErrors = (failures: readonly FailedAttempt[]): ShownStep['errors'] =>
   failures.length === 0 ? undefined : failures;
 
-/** @param before failed attempts before the deliveries of the history */
+/** @param before failed attempts that are not in the history because they are older */
 const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDeliveryAt }: History) => ({
   errors: shownErrors([...before, ...failures]),
   nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
 });
 
 function shownPending(message: RunMessage, before: readonly FailedAttempt[]): ShownStep {
-  // A call's own history decides until the message with the answer exists.
+  // Until the message with the answer exists, the history of the call itself decides.
   const history = message.callback ?? message;
-  // A call's last answer, even an error, is its result. Only the message that brings the answer can fail.
+  // The last answer of a call is its result, even if it is an error. Only the message that brings the answer
+  // can fail.
   const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,
@@ -106,7 +110,7 @@ function shownPending(message: RunMessage, before: readonly FailedAttempt[]): Sh
   };
 }
 
-/** @param brought the delivery that brought the group, for a group of one step */
+/** @param brought for a group of one step, the delivery in which the endpoint ran it */
 function shownStep(
   { plan, pending, result }: StepMessages,
   brought: RunMessage | undefined,
@@ -118,7 +122,7 @@ function shownStep(
     if (pending !== undefined) return shownPending(pending, before);
     return plan && { ...plan.step, state: stateOfHistory(plan), ...historyFields([], plan) };
   }
-  // The group `next` shows a failure of this delivery, and later the step that it brings.
+  // A failed delivery is shown in the group `next`, or in the step that it runs later.
   const own = carriers.has(result) ? undefined : result;
   const ended = own?.end === 'FAILED' ? 'STEP_FAILED' : 'STEP_SUCCESS';
   return {
@@ -145,18 +149,21 @@ const nextOf = (
   errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
 
-/** The messages of an ended run are not updated, but count as cancelled. */
+/** Messages of an ended run are not updated. The log shows them as cancelled. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return { ...ended(message), callback: message.callback && ended(message.callback) };
 }
 
 /**
- * Groups a run's steps for the log. There is no group `next` if the last delivery succeeded and brought no step.
+ * Groups a run's steps for the log. There is no group `next` if the last delivery succeeded and no step
+ * followed.
  *
- * @param failure the failure that ended the run, if it belongs to none of its messages: a request of its endpoint was refused
- * @param stepNameHeader the header of an answer that names the step whose function threw, as it is shown
- * @param at now or when the run ended, Unix milliseconds
+ * @param failure the failure that ended the run, if it is not of a message: a request of the endpoint was
+ * refused
+ * @param stepNameHeader the header in which an answer names the step whose function threw, as the log shows
+ * it
+ * @param at now, or when the run ended:
  */
 export function stepGroups(
   state: RunState,

@@ -1,15 +1,18 @@
-/** A run hangs if it is active but nothing pending would continue it. */
+/** A run hangs if it is active but nothing is pending that would continue it. */
 import { minuteMs } from '../../../shared/clock.ts';
 import { isActive, type JournalRecord, type Snapshot } from '../../rules/journal.ts';
 import { hasStep } from '../../rules/placing.ts';
 import { madeRequests } from './requests.ts';
 import type { MadeRequest, RunMessage } from './runMessage.ts';
 
-/** A run hangs only after this time, because an endpoint may submit a step a moment after its answer. */
+/**
+ * A run does not count as hanging before this time, because an endpoint may submit a step a moment after its
+ * answer.
+ */
 export const quietMs = minuteMs;
 
 export interface Hanging {
-  /** Unix milliseconds since which nothing has been pending. */
+  /** When the run began to hang. */
   readonly since: number;
   readonly last: MadeRequest | undefined;
 }
@@ -20,7 +23,10 @@ export const isAwaiting = ({ waits, steps }: Snapshot): boolean =>
 const hasResult = ({ step: { stepId = 0 } }: RunMessage, { steps }: Snapshot): boolean =>
   hasStep(steps, 'result', stepId);
 
-/** Whether a message may still be delivered. An expired message counts only if its delivery would continue the run. */
+/**
+ * Whether a message may still be delivered. An expired message counts only if its delivery would continue the
+ * run.
+ */
 function isPending(message: RunMessage, isNewest: boolean, snapshot: Snapshot): boolean {
   const isOpen = ({ end }: Pick<RunMessage, 'end'>): boolean => end === undefined;
   const isRetried = isOpen(message) && message.failures.length > 0;
@@ -46,7 +52,7 @@ function isPending(message: RunMessage, isNewest: boolean, snapshot: Snapshot): 
 
 /**
  * @param messages in the order of acceptance
- * @param at now, Unix milliseconds
+ * @param at now
  */
 export function hangingOf(
   snapshot: Snapshot,
@@ -56,7 +62,7 @@ export function hangingOf(
 ): Hanging | undefined {
   if (!isActive(snapshot) || isAwaiting(snapshot)) return undefined;
   const hasOpenBranch = messages.some((message) => message.kind === 'plan' && !hasResult(message, snapshot));
-  // A run resumed within a parallel group does not deliver the entry before the group.
+  // A run that was resumed within a parallel group does not deliver the entry before the group.
   const newest = hasOpenBranch
     ? undefined
     : messages.findLast(({ kind }) => kind === 'initial' || kind === 'result');

@@ -4,8 +4,8 @@ import type { StepIdentity } from '../../rules/step.ts';
 import type { MadeRequest, RunMessage, ShownRequest } from './runMessage.ts';
 
 /**
- * The recorded requests to the endpoint, in the order of their ends. A call goes to a third party, but its answer to the
- * endpoint.
+ * The recorded requests to the endpoint, in the order in which they ended. A call is a request to a third
+ * party, but its answer is delivered to the endpoint.
  */
 export const madeRequests = (messages: readonly RunMessage[]): readonly MadeRequest[] =>
   messages
@@ -13,17 +13,17 @@ export const madeRequests = (messages: readonly RunMessage[]): readonly MadeRequ
     .toSorted((one, other) => one.endedAt - other.endedAt);
 
 interface Submission {
-  /** The message whose delivery brought it. */
+  /** The message whose delivery this request was. */
   readonly messageId: string;
-  /** Unix milliseconds. */
   readonly at: number;
-  /** Undefined for the end of the function. */
+  /** Undefined if the function returned. */
   readonly stepName: string | undefined;
 }
 
 /**
- * Finds the delivery that brought each submission. A single step comes with the delivery of the entry before it, a branch with
- * its plan, and a call's result with the answer. Results of waits and invokes come from this service.
+ * Finds the delivery in which each step was submitted. A single step is submitted in the delivery of the
+ * entry before it, a branch in the delivery of its plan, and a call's result in the delivery of the answer.
+ * Results of waits and invokes come from this service.
  */
 function submissionsOf(
   messages: readonly RunMessage[],
@@ -101,7 +101,8 @@ export function requestsOf(
   const requests = madeRequests(messages);
   const byMessage = groupedBy(requests, ({ messageId }) => messageId);
   const brought = groupedBy(submissionsOf(messages, records), ({ messageId, stepName, at }) =>
-    // If a function returned in the delivery that brought its last step, that step has no delivery.
+    // A function may return in the same delivery in which its last step was submitted. Then the step has no
+    // delivery.
     openAt(byMessage.get(messageId) ?? (stepName === undefined ? requests : []), at),
   );
   const refused = refusal && openAt(requests, refusal.time);

@@ -1,6 +1,6 @@
 /**
- * The messages of a run, in the order of its journal, each with its step as the log shows it. The log, its requests and the
- * detection of hanging runs are made from them.
+ * The messages of a run, in the order of its journal, each with its step as the log shows it. The log, its
+ * list of requests and the detection of hanging runs are made from these.
  */
 import { secondMs } from '../../../shared/clock.ts';
 import { shownHeaders, type Header } from '../../../shared/headers.ts';
@@ -21,19 +21,22 @@ export interface History {
   readonly failures: readonly FailedAttempt[];
   /** Oldest first. */
   readonly requests?: readonly MadeRequest[] | undefined;
-  /** How the attempts ended, or that the message was withdrawn with its run. Undefined before that. */
+  /**
+   * The outcome of the last attempt; `CANCELED` if the message was withdrawn with its run. Undefined before
+   * that.
+   */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
-  /** The earliest time of the next attempt, Unix milliseconds. */
+  /** The earliest time of the next attempt. */
   readonly nextDeliveryAt?: number | undefined;
 }
 
 export interface RunMessage extends History {
-  /** A call, wait or invoke begins a step whose result comes from elsewhere. */
+  /** The beginning of a step whose result comes from elsewhere is a `call`, `wait` or `invoke`. */
   readonly kind: 'initial' | 'plan' | 'result' | 'call' | 'wait' | 'invoke';
   readonly step: ShownStep;
-  /** Other fields of the step. Those of a call, wait or invoke are also shown with the result. */
+  /** Other fields of the step. Those of a call, wait or invoke are also shown in its result. */
   readonly details?: Partial<ShownStep> | undefined;
-  /** The message that brings the response of a call to the endpoint, once it is made. */
+  /** The message that delivers the answer of a call to the endpoint, if it exists. */
   readonly callback?: (History & { readonly messageId: string }) | undefined;
 }
 
@@ -44,16 +47,16 @@ export interface Known extends Pick<RunMessage, 'details' | 'callback'> {
 
 interface KnownMessages {
   readonly histories: ReadonlyMap<string, History>;
-  /** The payload and the results of steps. */
+  /** The texts of the payload and of step results. */
   readonly texts: ReadonlyMap<string, string | undefined>;
-  /** By the message ids of calls and invokes, without expired ones. */
+  /** By the message ids of calls and invokes. Expired ones are missing. */
   readonly others: ReadonlyMap<string, Known>;
   readonly headersOf: (forwarded: readonly Header[]) => readonly Header[];
 }
 
 const nothingYet: History = { failures: [] };
 
-/** @param notBefore when the message may first be delivered, Unix milliseconds */
+/** @param notBefore when the message may first be delivered */
 function historyFrom(known: KnownMessages, messageId: string, notBefore: number): History {
   const history = known.histories.get(messageId) ?? nothingYet;
   return history.failures.length > 0 || history.end !== undefined
@@ -70,7 +73,7 @@ const identityOf = ({ stepId, stepName, stepType, concurrent }: StepIdentity): S
   concurrent,
 });
 
-/** Steps have seconds, the log has milliseconds. */
+/** The published client's steps have seconds, the log has milliseconds. */
 const sleepOf = ({ sleepFor, sleepUntil }: StepDetails) => ({
   sleepFor: sleepFor === undefined ? undefined : stepDurationMs(sleepFor),
   sleepUntil: sleepUntil === undefined ? undefined : Math.round(sleepUntil * secondMs),
@@ -149,7 +152,7 @@ function ofPending({ settings }: RunStart, known: KnownMessages, record: Pending
   }
 }
 
-/** The payload of a run with an unknown client is delivered again when the client is known. */
+/** When an unknown client has identified itself, the payload is delivered to it again. */
 function withUpgrade(message: RunMessage, again: History): RunMessage {
   return {
     ...message,
@@ -182,7 +185,7 @@ export function runMessagesOf(
         messages.push(...record.entries.map((entry) => ofEntry(start, known, entry, record.isCopy)));
         break;
       case 'lateResult':
-        // Never delivered, because the run has ended.
+        // The result is never delivered, because the run has ended.
         messages.push({ ...ofEntry(start, known, record.entry), end: 'DELIVERED' });
         break;
       case 'call':

@@ -17,7 +17,7 @@ export function bothRedactions(one = noRedaction, other = noRedaction): Redactio
 }
 
 export const longestCutText = 4_096;
-/** Texts are dropped when all texts are this many times too long. */
+/** If the texts exceed the limit by this factor, they are left out. */
 const hopeless = 8;
 
 /** Shows the texts of a log. When they are too long for an answer, it keeps only their beginnings, to save memory. */

@@ -169,7 +169,7 @@ describe('an irregular answer is read whole however packets cut it, and its conn
   it.each<Case>(irregular)('%s', async (_title, bytes, status, body) => {
     const expected = { answer: [status, body], error: undefined, connections: 2 };
     await expectEach(bytes, bytes.includes('Connection: close'), expected);
-    // It may also close afterwards.
+    // The connection may also be closed after the answer.
     if (status >= 300) return;
     expect(await exchange(newClient(), [Buffer.from(bytes, 'latin1')], true)).toEqual(expected);
   });

@@ -22,7 +22,10 @@ const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const idOf = (number: number): string =>
   `msg_${Array.from({ length: 26 }, (_, index) => letters[index < 20 ? 0 : Math.floor(number / 32 ** (25 - index)) % 32]).join('')}`;
 
-/** Counts a message once, even if it is in flight twice: its job may be redelivered after a death while it waits in a line. */
+/**
+ * A message that is in flight twice counts once: if a worker dies, a job may be redelivered although its
+ * attempt waits in a line.
+ */
 function mostAtOnce(observed: readonly Observed[], lane: string): number {
   const inFlight = new Map<string, number>();
   let most = 0;
@@ -45,7 +48,7 @@ function mostStarts(observed: readonly Observed[], lane: string, spanMs: number)
   return most;
 }
 
-/** In some runs SQS or the start of a function takes longer than a start may be late, or than a period. */
+/** In some runs, SQS or the start of a function takes so long that a start is late, or misses its period. */
 const quickly = [quicklyMs, quicklyMs] as const;
 const behindPeriods = [1_500, 4_500] as const;
 

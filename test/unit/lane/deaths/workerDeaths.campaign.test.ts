@@ -30,7 +30,7 @@ function watched(answer: (id: string, retried: number) => number = () => 200) {
     events.push(`${name} try ${retried}`);
     inFlight.add(name);
     most = Math.max(most, inFlight.size);
-    // Gives other attempts that may start the time to do so.
+    // Waits, so that other attempts may start.
     setTimeout(() => {
       inFlight.delete(name);
       response.writeHead(answer(name, retried)).end();

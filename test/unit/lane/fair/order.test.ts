@@ -144,7 +144,7 @@ class Run {
     };
   }
 
-  /** Cancels an entry of the line. It leaves at once or in its turn. */
+  /** Cancels an entry of the line. It leaves at once, or when its turn comes. */
   #cancel(): Act {
     const entry = this.#one([...this.#turns.keys()]) ?? '';
     const turn = this.#turns.get(entry);

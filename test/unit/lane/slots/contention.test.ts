@@ -30,8 +30,8 @@ beforeAll(async () => {
 });
 
 /**
- * The time of all processes. It passes only while they sleep or wait for the table, so a slow machine does not change how they
- * meet.
+ * The time of all processes. It passes only while they sleep or wait for the table, so that the speed of the
+ * machine does not matter.
  */
 let clock = new Clock();
 const callMs = 5;
@@ -185,7 +185,7 @@ describe(`${processes} processes that change one lane at once`, () => {
       starts.push(entry);
       inFlight += 1;
       most = Math.max(most, inFlight);
-      // Gives other attempts that may start the time to do so. The first waits for a second one.
+      // Waits for a second attempt, or until all others that may start have started.
       do await clock.sleep(5);
       while (isAlone());
       inFlight -= 1;

@@ -58,7 +58,7 @@ async function write(number: number, value: Buffer | undefined): Promise<void> {
 
 const once = AbortSignal.abort();
 
-/** @returns what it says */
+/** @returns the sentence that it announces */
 async function followOnce(dataDirectory = stage.folder, to = folder): Promise<readonly string[]> {
   const said: string[] = [];
   await follow({ dataDirectory, folder: to, everyMs: 1, signal: once, announce: (text) => said.push(text) });
@@ -173,7 +173,7 @@ describe('a standby', () => {
     await attempt(readFileSync(base), /000001\.changes in \S+ does not follow the files before it/);
     expect(tried.length).toBeGreaterThan(40);
 
-    // A process that goes on ends instead, and says what to do.
+    // A process that is following ends, and says what to do.
     writeFileSync(changed, bytes.subarray(1));
     const signal = new AbortController().signal;
     const dataDirectory = join(home, 'standby');
@@ -227,7 +227,7 @@ describe('a standby', () => {
       expect(existsSync(inside)).toBe(false);
       expect(await contentsOf(`killed ${step}`)).toBe(now());
     }
-    // While it applies a file, which is then applied again.
+    // Interrupted while it applies a file, which is then applied again.
     const data = join(home, 'killed');
     cpSync(followed, join(data, 'following'), { recursive: true });
     cpSync(last(), join(data, 'following/next'));
@@ -346,7 +346,7 @@ describe('a follower', () => {
         message: expect.stringMatching(/Another process writes to|cannot be written/) as unknown,
       }),
     ]);
-    // The other one ends as well.
+    // The process on the other side ends, too.
     rmSync(join(stage.folder, 'master-secret'));
     await write(9, Buffer.from('nine'));
     await Promise.all(both);

@@ -369,7 +369,7 @@ describe('after the process was killed', () => {
     await middle.receive();
     const after = await startAgain();
     const [message] = await after.receive();
-    // The first start could not know that no process had received it.
+    // The first start could not know that no process had received the message, so it counted a receive.
     expect(message?.Attributes?.ApproximateReceiveCount).toBe('3');
   });
 });

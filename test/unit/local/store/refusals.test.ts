@@ -51,7 +51,7 @@ describe.runIf(isMounted)('a store on a full disk', () => {
         },
       );
     };
-    // There is more room than the minimum, but only for part of the value.
+    // The disk has more space than the minimum, but not enough for the whole value.
     while ((await write(3 * megabyte)) === undefined);
     expect(await write(3 * megabyte)).toMatchObject({ code: 'ENOSPC' });
     const fitting = [...accepted];

@@ -191,7 +191,7 @@ describe('a process', () => {
 });
 
 describe('the rate of all processes', () => {
-  /** Returns the messages after which a report is due, in a small account whose rate decides. */
+  /** Returns after how many messages a report is due, in a small account, where the rate decides. */
   const stepAt = (count: ProcessCount, at: number): number => {
     for (let messages = 1; messages <= 100; messages += 1) {
       count.count({ messages: 1 });

@@ -250,7 +250,7 @@ describe('a step in progress', () => {
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }))).toBe('result 1 PROGRESS');
     expect(withStep(sleep({ nextDeliveryAt: now }))).toBe('result 1 SUCCESS; next result 1 PROGRESS');
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }), 'RUN_CANCELED')).toBe('result 1 CANCELED');
-    // Its run ended within the delivery after the sleep, which has no outcome yet.
+    // The run ended in the delivery after the sleep, which has no outcome yet.
     expect(withStep(sleep({ nextDeliveryAt: now }), 'RUN_SUCCESS')).toBe('result 1 SUCCESS');
     expect(
       groupsOf('RUN_STARTED', [initial(done), sleep({ nextDeliveryAt: now })])[1]?.steps[0],
