@@ -5,6 +5,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { runCommand } from './runCommand.ts';
 import { hasCdk, runBesideCdk } from './cdk.ts';
 import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
+import { shortcuts } from '../operate/api/shortcuts.ts';
 
 interface Listed {
   readonly about: string;
@@ -32,7 +33,7 @@ const withStore =
     return load();
   };
 
-const commands: Readonly<Record<string, Listed>> = {
+const ofOperators: Readonly<Record<string, Listed>> = {
   start: {
     about: 'run the whole service on this machine (the default)',
     load: withStore(() => import('./commands/start.ts')),
@@ -128,6 +129,41 @@ const commands: Readonly<Record<string, Listed>> = {
   },
 };
 
+/** Commands beside the API's operations. */
+const ofTerminals: Readonly<Record<string, Listed>> = {
+  open: {
+    about: 'print the address of a thing in the console, or open it with --browser',
+    load: () => import('./commands/users/open.ts'),
+  },
+  login: {
+    about: 'store the address of a service and a token for these commands',
+    load: () => import('./commands/users/login.ts'),
+  },
+  mcp: {
+    about: 'serve agents: the Model Context Protocol over standard input and output',
+    load: () => import('./commands/users/mcp.ts'),
+  },
+  completion: {
+    about: 'print the completion of these commands for bash, zsh or fish',
+    load: async () => {
+      const { run } = await import('./commands/users/completion.ts');
+      return { run: (args) => run(args, Object.keys(commands)) };
+    },
+  },
+};
+
+/** Commands for users of an account: frequent operations of its API. */
+const forUsers = Object.fromEntries(
+  [...Object.entries(shortcuts), ['api', { about: 'do any operation of the API' }] as const].map(
+    ([name, { about }]): [string, Listed] => [
+      name,
+      { about, load: () => import('./commands/users/api.ts'), first: [name] },
+    ],
+  ),
+);
+
+const commands: Readonly<Record<string, Listed>> = { ...ofOperators, ...forUsers, ...ofTerminals };
+
 /** Commands that others run: the CDK app, see `cdk.ts`, and a function of a stage. */
 const hidden: Readonly<Record<string, Listed>> = {
   app: { about: '', load: () => import('./commands/app.ts') },
@@ -140,6 +176,7 @@ Examples:
   svc-queue start --port 8081 --in-memory
   svc-queue deploy --region eu-central-1 -c monitoring=false
   svc-queue accounts create ops@acme.example type=paid
+  svc-queue messages label=order-7 state=ALL
 
 Exit status: 0 done; 1 failed, or something is left to do; 2 wrong arguments, or a mistake named in the message.
 svc-queue <command> --help has the flags of a command.`;

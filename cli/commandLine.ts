@@ -122,3 +122,11 @@ export function setting(
   if (name === undefined) throw new InvalidArgumentError('Allowed is name=value, as cdk deploy takes it.');
   return { ...all, [name]: value };
 }
+
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,7 +1,8 @@
 /** `svc-queue accounts`: manages accounts through the management API. */
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { Ending, command, parse, region, textLike } from '../cli/commandLine.ts';
+import { Ending, command, jsonOrText, parse, region, textLike } from '../cli/commandLine.ts';
+import { tableOf } from '../cli/table.ts';
 import { callManagementApi, type Call, type ManagementApi } from './managementApi.ts';
 
 /** The fields that are shown. `--json` shows all. */
@@ -38,26 +39,6 @@ function field(text: string, all: Fields = {}): Fields {
       'Allowed is name=value, such as max_requests_per_day=5000 or circuit=null.',
     );
   return { ...all, [name]: jsonOrText(value) };
-}
-
-function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((text, column) => text.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }
 
 const lineOf = ({ id, customer_id = '', type, region: where, state }: Account): readonly string[] => [

@@ -9,6 +9,7 @@ import {
 import * as z from 'zod';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 import type { Deployment } from './environment.ts';
+import { callApi } from './callApi.ts';
 import { OperateError } from './operateError.ts';
 import { outputsOf } from './stackResources.ts';
 
@@ -98,11 +99,6 @@ export interface Call {
   readonly body?: unknown;
 }
 
-const refusal = z.object({ error: z.string() });
-
-/** The timeout, in milliseconds. The gateway's is 29 s. */
-const limitMs = 60_000;
-
 /**
  * Calls the management API.
  *
@@ -113,49 +109,18 @@ export async function callManagementApi(
   { url, username, password }: ManagementApi,
   { method = 'GET', path, body }: Call,
 ): Promise<{ readonly body: unknown; readonly next: string | undefined }> {
-  const address = new URL(`v2/svc/${path}`, url.endsWith('/') ? url : `${url}/`);
-  const response = await send(address, {
-    method,
-    headers: {
-      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+  const { text, headers } = await callApi(
+    new URL(`v2/svc/${path}`, url.endsWith('/') ? url : `${url}/`),
+    `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+    {
+      method,
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(limitMs),
-  });
-  const text = await response.text();
-  if (!response.ok) {
-    const sentence = refusalIn(text) ?? text.slice(0, 300);
-    throw new OperateError(`${address.origin} answered ${response.status.toString()}: ${sentence}`);
-  }
+  );
   const json: unknown = text === '' ? undefined : JSON.parse(text);
-  const query = /^<(\?[^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+  const query = /^<(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
   return { body: json, next: query === undefined ? undefined : `${path.split('?')[0] ?? ''}${query}` };
-}
-
-/** Errors of Node.js for a certificate whose authority is unknown. */
-const ofUnknownAuthority = /_ISSUER_CERT|SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF/;
-
-async function send(address: URL, request: RequestInit): Promise<Response> {
-  try {
-    return await fetch(address, request);
-  } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const isUnknown =
-      cause instanceof Error && 'code' in cause && ofUnknownAuthority.test(String(cause.code));
-    const remedy = isUnknown
-      ? '. Set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority.'
-      : '';
-    throw new OperateError(`${address.origin} does not answer: ${reason}${remedy}`);
-  }
-}
-
-function refusalIn(text: string): string | undefined {
-  try {
-    return refusal.safeParse(JSON.parse(text)).data?.error;
-  } catch {
-    // The answer is not the service's own, so its text is shown.
-    return undefined;
-  }
 }

@@ -2,23 +2,14 @@
  * The place in the console: a path and filters after the `#` of the address, which can be bookmarked and
  * shared.
  */
+import { href } from './address.ts';
 import { useStateAt } from './events.ts';
+
+export { href, type Query } from './address.ts';
 
 export interface Place {
   readonly path: readonly string[];
   readonly query: URLSearchParams;
-}
-
-export type Query = Readonly<Record<string, string | number | undefined>>;
-
-/** Makes the address of a place. Undefined and empty values are omitted. */
-export function href(path: readonly string[], query: Query | URLSearchParams = {}): string {
-  const pairs = query instanceof URLSearchParams ? [...query] : Object.entries(query);
-  const given = new URLSearchParams();
-  for (const [name, value] of pairs)
-    if (value !== undefined && value !== '') given.append(name, String(value));
-  const text = given.toString();
-  return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
 /** Parses the part of an address after `#`. Parts that are badly encoded are not decoded. */

@@ -11,16 +11,18 @@ export interface Ran {
   readonly output: string;
 }
 
-/** Runs `svc-queue` in a folder without a local stage. */
+/** Runs `svc-queue` in a folder without a local stage. @param input of its standard input, none by default */
 export async function svcQueue(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  input = '',
 ): Promise<Ran> {
   const child = spawn(process.execPath, [inject('bundledStage'), ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   });
+  child.stdin.on('error', () => undefined).end(input);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code: child.exitCode, stdout, output: `${stdout}${stderr}` };
 }

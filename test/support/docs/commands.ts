@@ -11,6 +11,12 @@ import { parseCheckOptions } from '../../../local/check/options.ts';
 import { parseOptions as parseStart } from '../../../local/stage/options.ts';
 import { parseOptions as parseMigrate } from '../../../migrate/options.ts';
 import { parseAccounts } from '../../../operate/accounts.ts';
+import { completion } from '../../../operate/api/completion.ts';
+import { parseLogin } from '../../../operate/api/login.ts';
+import { parseOpen } from '../../../operate/api/open.ts';
+import { parseApi } from '../../../operate/api/options.ts';
+import { shortcuts } from '../../../operate/api/shortcuts.ts';
+import { parseMcp } from '../../../operate/mcp/server.ts';
 import {
   parseDrain,
   parseRedrive,
@@ -78,6 +84,16 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   migrate: (args) => parseMigrate(args, migrateVariables),
   template: parseTemplate,
   verify: (args) => parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
+  open: parseOpen,
+  login: parseLogin,
+  mcp: parseMcp,
+  completion: (args) => completion(args, []),
+  ...Object.fromEntries(
+    [...Object.keys(shortcuts), 'api'].map((name) => [
+      name,
+      (args: readonly string[]) => parseApi([name, ...args]),
+    ]),
+  ),
   ...Object.fromEntries(
     cdkCommands.map((name) => [name, (args: readonly string[]) => parseCdk([name, ...args])]),
   ),

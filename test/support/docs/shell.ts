@@ -11,6 +11,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { inject } from 'vitest';
 import { root } from '../bundledStage.ts';
 import { limitForHangsMs } from '../limits.ts';
+import { shortcuts } from '../../../operate/api/shortcuts.ts';
 import type { Block } from './blocks.ts';
 import type { Command } from './commands.ts';
 
@@ -18,7 +19,7 @@ import type { Command } from './commands.ts';
 export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
   'svc-queue':
-    'Most of its commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
+    'Most of its commands need an AWS account, and what they make is tested in `test/infra`. Those of users and `shell` are run.',
   npx: 'It is `cdk`, or another release of `svc-queue`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   docker: 'It needs a daemon. The commands of `svc-queue` behind it are checked.',
@@ -47,6 +48,9 @@ const commandsIn = (text: string): readonly Command[] =>
       return { program, region, args };
     });
 
+/** The commands of `svc-queue` that are run. */
+const run = ['shell', 'api', 'open', 'login', 'completion', ...Object.keys(shortcuts)];
+
 /** Stand-ins by name; `$1` and so on are their arguments. */
 const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
   // The block's own `-o` comes first. The last `-o` is for further requests.
@@ -67,7 +71,10 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  *) echo 4f06cac4-97c0-4df6-a421-dba68e792cf8 ;;',
     'esac',
   ),
-  'svc-queue': bash(record, `[[ $1 != shell ]] || exec node '${inject('bundledStage')}' "$@"`),
+  'svc-queue': bash(
+    record,
+    `[[ ' ${run.join(' ')} ' != *" $1 "* ]] || exec node '${inject('bundledStage')}' "$@"`,
+  ),
   npx: bash(
     record,
     '[[ $1 == cdk || $1 == ./svc-queue-*.tgz ]] || { echo "npx $1 is not known" >&2; exit 1; }',
