@@ -43,6 +43,13 @@ export const tooLate = (messageId: string, why: string): HttpError =>
     `The completion of the message ${quote(messageId)} is too late: ${why}.`,
   );
 
+export const notAwaited = (messageId: string): HttpError =>
+  new HttpError(
+    409,
+    'completion_not_awaited',
+    `The message ${quote(messageId)} waits for no completion: it was published without Svc-Deferred, or its destination has not answered 202.`,
+  );
+
 /**
  * Completes an attempt. Its answer is recorded, called back, retried and dead-lettered like any other. A
  * second completion changes nothing.
@@ -148,11 +155,7 @@ function startOf({
   if (last?.isCompleted === true) return last;
   if (last?.wasOpen === true) throw tooLate(messageId, endOf(last));
   if (end !== undefined) throw tooLate(messageId, 'it was cancelled');
-  throw new HttpError(
-    409,
-    'completion_not_awaited',
-    `The message ${quote(messageId)} waits for no completion: it was published without Svc-Deferred, or its destination has not answered 202.`,
-  );
+  throw notAwaited(messageId);
 }
 
 const endOf = ({ number, response: { status, error } }: Attempt): string =>

@@ -1,15 +1,15 @@
 import { sendEnd } from '../job/openAttempt.ts';
-import { loadMessage } from '../message/history.ts';
+import { loadMessage, recordOf } from '../message/history.ts';
 import { changeOpen } from '../message/messages.ts';
 import { now } from '../shared/clock.ts';
 import type { Extended } from '../wire/pullAnswers.ts';
-import { namedBy, tooLate } from './complete.ts';
+import { namedBy, notAwaited, tooLate } from './complete.ts';
 
 /**
  * Gives an open attempt more time, or less, from now on.
  *
  * @param completion the token of the attempt
- * @throws HttpError 404 or 410
+ * @throws HttpError 404, 409 or 410
  */
 export async function extend(completion: string, withinMs: number): Promise<Extended> {
   const { named, ...key } = await namedBy(completion);
@@ -19,11 +19,10 @@ export async function extend(completion: string, withinMs: number): Promise<Exte
   if (
     history === undefined ||
     history.end !== undefined ||
-    open === undefined ||
-    open.number !== named?.number
-  ) {
+    recordOf(history, named?.number ?? 0) !== undefined
+  )
     throw tooLate(key.messageId, 'the attempt has ended');
-  }
+  if (open === undefined || open.number !== named?.number) throw notAwaited(key.messageId);
   const longer = { ...open, until, isOffered: false };
   await sendEnd(history.message, longer);
   if (!(await changeOpen(history.message, longer, 'open')))

@@ -93,6 +93,12 @@ async function askCompletions(): Promise<void> {
     body: { status: 200, headers: { 'X-Pages': '12' }, body: 'done' },
   });
   await ask('POST', `/v2/messages/${messageId}/complete`, { body: { status: 200 } });
+  await ask('POST', '/v2/publish/pull:described', { body: 'one' });
+  const pulled = z.object({ messages: z.array(z.object({ completion: z.string() })) });
+  const [one] = pulled.parse(
+    (await ask('POST', '/v2/pull/described', { body: { wait: '20s' } })).json,
+  ).messages;
+  await ask('POST', `/v2/extend/${one?.completion}`, { token: null, body: { within: '1h' } });
 }
 
 const madeToken = z.object({ id: z.string() });

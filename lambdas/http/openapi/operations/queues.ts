@@ -152,6 +152,12 @@ export const pull = /* @__PURE__ */ made((): Operations<typeof pullRoutes> => ({
         ['body_invalid', 'The body is not JSON.'],
       ],
       404: [['completion_not_found', 'There is no attempt with this completion URL.']],
+      409: [
+        [
+          'completion_not_awaited',
+          `The message "${messageId}" waits for no completion: it was published without Svc-Deferred, or its destination has not answered 202.`,
+        ],
+      ],
       410: [
         [
           'completion_too_late',
