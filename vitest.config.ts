@@ -58,8 +58,8 @@ const campaigns = ['test/{unit,infra,e2e}/**/*.campaign.test.ts'];
 
 export default defineConfig({
   test: {
-    // Tests wait as much as they compute, so four files at once occupy two cores. Another process would import everything again.
-    maxWorkers: 4,
+    // Tests wait as much as they compute, so three files at once occupy two cores. Another process would import everything again.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // One line for each file, without one for each slow test.
     reporters: ['default', new LastLines(env.SVC_DRAW)],
