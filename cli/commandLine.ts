@@ -1,5 +1,10 @@
 /** The arguments of all commands. The help and the error messages are made from their descriptions. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Ends a command before it starts: with its help (exit status 0), or for invalid arguments (2). */
 export class Ending extends Error {
@@ -69,7 +74,7 @@ export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
 
 /** Reads the environment variable that replaces a missing flag. An empty variable is ignored. */
 export function fromVariable<T>(
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   name: string,
   read: (text: string) => T,
 ): T | undefined {
@@ -101,10 +106,16 @@ export function textLike(form: RegExp, allowed: string): (text: string) => strin
 export const folder = textLike(/./, 'the path of a folder');
 
 /** @param given by `--data-dir` */
-export const dataDirectoryOf = (
-  given: string | undefined,
-  environment: Readonly<Record<string, string | undefined>>,
-): string => given ?? fromVariable(environment, 'SVC_DATA_DIR', folder) ?? '.svc';
+export const dataDirectoryOf = (given: string | undefined, environment: Environment): string =>
+  given ?? fromVariable(environment, 'SVC_DATA_DIR', folder) ?? '.svc';
+
+/** The variables in a file; none if it does not exist. */
+export const variablesIn = (file: string): Environment =>
+  existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
+
+/** The variables that the local stage of this folder wrote for its clients. */
+export const stageVariables = (environment: Environment): Environment =>
+  variablesIn(join(dataDirectoryOf(undefined, environment), 'env'));
 
 export const region = textLike(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region of AWS such as eu-central-1');
 

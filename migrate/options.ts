@@ -1,8 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { Option } from '@commander-js/extra-typings';
-import { command, Ending, parse } from '../cli/commandLine.ts';
+import { command, Ending, parse, stageVariables, type Environment } from '../cli/commandLine.ts';
 
 /** An account of a QStash-compatible API. */
 export interface Place {
@@ -27,14 +24,12 @@ const about = `Copies queues, URL groups, flow-control settings and schedules fr
 it only prints what it would do. Give tokens as variables: npm prints the arguments of a script. Exit status: 0 the target has all that
 the source has; 1 an error; 2 wrong arguments; 3 something is left to do.`;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const hosted = 'https://qstash.upstash.io';
 
 /** @throws Ending for an invalid argument, saying what is allowed */
 export function parseOptions(args: readonly string[], environment: Environment): Options {
   const flags = parseFlags(args);
-  const local = localEnvironment(environment);
+  const local = stageVariables(environment);
   const from = placeOf('from', flags.fromUrl ?? (environment['QSTASH_URL'] || hosted), [
     flags.fromToken ?? environment['QSTASH_TOKEN'],
     'QSTASH_TOKEN',
@@ -69,12 +64,6 @@ function parseFlags(args: readonly string[]) {
       ),
     args,
   ).opts();
-}
-
-/** Reads the variables that the local stage wrote for its clients. */
-function localEnvironment(environment: Environment): Environment {
-  const file = join(environment['SVC_DATA_DIR'] || '.svc', 'env');
-  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
 }
 
 function placeOf(

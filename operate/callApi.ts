@@ -4,6 +4,16 @@ import { OperateError } from './operateError.ts';
 
 const refusal = z.object({ error: z.string() });
 
+/** A refusal, with the service's sentence. */
+export class ApiRefusal extends OperateError {
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(text);
+    this.status = status;
+  }
+}
+
 /** The timeout, in milliseconds. The gateway's is 29 s. */
 const limitMs = 60_000;
 
@@ -15,32 +25,38 @@ interface ApiRequest {
 
 /**
  * @returns a successful answer
- * @throws OperateError with the API's message if it refuses the request, or with the reason if it does not answer
+ * @throws ApiRefusal if the API refuses the request, OperateError with the reason if it does not answer
  */
 export async function callApi(
   address: URL,
   authorization: string,
   { headers, ...request }: ApiRequest,
 ): Promise<{ readonly text: string; readonly headers: Headers }> {
-  const response = await send(address, {
+  const { response, text } = await send(address, {
     ...request,
     headers: { ...headers, authorization },
     // A redirect would get the body.
     redirect: 'error',
     signal: AbortSignal.timeout(limitMs),
   });
-  const text = await response.text();
   if (response.ok) return { text, headers: response.headers };
   const sentence = refusalIn(text) ?? text.slice(0, 300);
-  throw new OperateError(`${address.origin} answered ${response.status.toString()}: ${sentence}`);
+  throw new ApiRefusal(
+    response.status,
+    `${address.origin} answered ${response.status.toString()}: ${sentence}`,
+  );
 }
 
 /** Errors of Node.js for a certificate whose authority is unknown. */
 const ofUnknownAuthority = /_ISSUER_CERT|SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF/;
 
-async function send(address: URL, request: RequestInit): Promise<Response> {
+async function send(
+  address: URL,
+  request: RequestInit,
+): Promise<{ readonly response: Response; readonly text: string }> {
   try {
-    return await fetch(address, request);
+    const response = await fetch(address, request);
+    return { response, text: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -6,20 +6,14 @@ import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buffer } from 'node:stream/consumers';
-import * as z from 'zod';
+import { parseDurationMs } from '../lambdas/value/duration.ts';
+import { pulled, type Pulled } from '../lambdas/wire/pullAnswers.ts';
+import { ask, type Connection } from './api/connection.ts';
+import { ApiRefusal } from './callApi.ts';
+import { OperateError } from './operateError.ts';
 import type { ListenOptions } from './listenOptions.ts';
 
-const taken = z.object({
-  messageId: z.string(),
-  retried: z.number(),
-  method: z.string(),
-  headers: z.record(z.string(), z.array(z.string())),
-  body: z.string().optional(),
-  bodyBase64: z.string().optional(),
-  completion: z.string(),
-});
-type Taken = z.infer<typeof taken>;
-const pulled = z.object({ messages: z.array(taken) });
+type Taken = Pulled['messages'][number];
 
 interface LocalAnswer {
   readonly status: number;
@@ -38,21 +32,8 @@ const longestPauseMs = 10_000;
 /** These belong to a connection. */
 const ofConnection = /^(connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** An answer of the service that a repetition does not change. */
-class Refused extends Error {
-  readonly status: number;
-
-  constructor(status: number, text: string) {
-    super(text);
-    this.status = status;
-  }
-}
-
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const msOf = (within: string): number => Number(within.slice(0, -1)) * (unitMs[within.slice(-1)] ?? 0);
-
 /** @returns the exit status, after Ctrl-C */
-export async function listen(options: ListenOptions): Promise<number> {
+export async function listen(connection: Connection, options: ListenOptions): Promise<number> {
   const { name, group, parallel, target, within } = options;
   const running = new Set<Promise<void>>();
   const ending = new AbortController();
@@ -62,8 +43,10 @@ export async function listen(options: ListenOptions): Promise<number> {
     say('Ending after what was taken; again to end at once.');
   };
   process.on('SIGINT', end).on('SIGTERM', end);
+  const send = (method: string, path: string, body: unknown) =>
+    askUntilAnswered(connection, method, path, body);
   const endpoint = { url: `pull:${name}`, name: `listen ${name}` };
-  if (group !== undefined) await ask(options, 'POST', `topics/${group}/endpoints`, { endpoints: [endpoint] });
+  if (group !== undefined) await send('POST', `topics/${group}/endpoints`, { endpoints: [endpoint] });
   say(`pull:${name} goes to ${target.href}`);
   while (!ending.signal.aborted) {
     if (running.size >= parallel) {
@@ -72,33 +55,33 @@ export async function listen(options: ListenOptions): Promise<number> {
     }
     const free = parallel - running.size;
     const wait = `${running.size === 0 ? waitSeconds : 1}s`;
-    const { messages } = pulled.parse(
-      await ask(options, 'POST', `pull/${name}`, { count: free, wait, within }),
-    );
+    const { messages } = pulled.parse(await send('POST', `pull/${name}`, { count: free, wait, within }));
     for (const one of messages) {
-      const run = handle(options, one).finally(() => running.delete(run));
+      const run = handle(send, options, one).finally(() => running.delete(run));
       running.add(run);
     }
   }
   await Promise.all(running);
   if (group !== undefined)
-    await ask(options, 'DELETE', `topics/${group}/endpoints`, { endpoints: [{ url: endpoint.url }] });
+    await send('DELETE', `topics/${group}/endpoints`, { endpoints: [{ url: endpoint.url }] });
   return 0;
 }
 
-async function handle(options: ListenOptions, one: Taken): Promise<void> {
+type Send = (method: string, path: string, body: unknown) => Promise<unknown>;
+
+async function handle(send: Send, options: ListenOptions, one: Taken): Promise<void> {
   const begun = performance.now();
   const more = setInterval(
     () => {
       // A failure means that the attempt has ended, which its completion finds out.
-      ask(options, 'POST', `extend/${one.completion}`, { within: options.within }).catch(() => undefined);
+      send('POST', `extend/${one.completion}`, { within: options.within }).catch(() => undefined);
     },
-    msOf(options.within) / 2,
+    parseDurationMs('--within', options.within) / 2,
   );
   try {
     const answer = await request(options, one);
     const { status } = answer;
-    const ended = await complete(options, one, answer);
+    const ended = await complete(send, one, answer);
     const ms = Math.round(performance.now() - begun);
     const path = `${options.target.pathname}${options.target.search}`;
     process.stdout.write(
@@ -111,24 +94,26 @@ async function handle(options: ListenOptions, one: Taken): Promise<void> {
   }
 }
 
-async function complete(
-  options: ListenOptions,
-  one: Taken,
-  { status, headers, body }: LocalAnswer,
-): Promise<string> {
+/** @returns what the listener adds to its line: nothing, or the service's refusal */
+async function complete(send: Send, one: Taken, { status, headers, body }: LocalAnswer): Promise<string> {
   const path = `complete/${one.completion}`;
-  try {
-    await ask(options, 'POST', path, {
-      status,
-      headers,
-      bodyBase64: body.subarray(0, largestBody).toString('base64'),
-    });
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (error.status !== 413) return `(${error.message})`;
-    await ask(options, 'POST', path, { status, headers, comment: 'The body of the answer was too large.' });
+  const bodyBase64 = body.subarray(0, largestBody).toString('base64');
+  let refusal = await refusalOf(send('POST', path, { status, headers, bodyBase64 }));
+  if (refusal?.status === 413) {
+    const comment = 'The body of the answer was too large.';
+    refusal = await refusalOf(send('POST', path, { status, headers, comment }));
   }
-  return '';
+  return refusal === undefined ? '' : `(${refusal.message})`;
+}
+
+async function refusalOf(sent: Promise<unknown>): Promise<ApiRefusal | undefined> {
+  try {
+    await sent;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiRefusal)) throw error;
+    return error;
+  }
 }
 
 /** Makes the request of a message. It never rejects: without an answer, the answer is a 502 that says why. */
@@ -176,28 +161,24 @@ const latin1 = (headers: Taken['headers']): Record<string, string[]> =>
 /**
  * Sends a request to the service, again until there is an answer.
  *
- * @throws Refused for an answer that a repetition does not change
+ * @throws ApiRefusal for an answer that a repetition does not change
  */
-async function ask(
-  { url, token }: ListenOptions,
+async function askUntilAnswered(
+  connection: Connection,
   method: string,
   path: string,
   body: unknown,
 ): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' };
   for (let pauseMs = 250, isTold = false; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-    const answer = await fetch(`${url}/v2/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(60_000),
-    }).then(
-      async (response) => ({ status: response.status, text: await response.text() }),
-      (error: unknown) => ({ status: 0, text: String(error) }),
-    );
-    const { status, text } = answer;
-    if (status >= 200 && status < 300) return JSON.parse(text);
-    if (status !== 0 && status !== 429 && status < 500) throw new Refused(status, text);
-    if (!isTold) say(`The service does not answer (${status === 0 ? text : status}); trying again.`);
+    try {
+      return (await ask(connection, { method, path: `/v2/${path}`, headers, body: JSON.stringify(body) }))
+        .json;
+    } catch (error) {
+      const isFinal = error instanceof ApiRefusal && error.status !== 429 && error.status < 500;
+      if (isFinal || !(error instanceof OperateError)) throw error;
+      if (!isTold) say(`${error.message}; trying again.`);
+    }
     isTold = true;
     await sleep(pauseMs);
   }

@@ -1,20 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import {
-  command,
-  dataDirectoryOf,
-  Ending,
-  fromVariable,
-  parse,
-  textLike,
-  wholeNumber,
-} from '../cli/commandLine.ts';
+import { command, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
 
 export interface ListenOptions {
-  readonly url: string;
-  readonly token: string;
   readonly target: URL;
   readonly name: string;
   readonly group: string | undefined;
@@ -39,19 +26,11 @@ Examples:
   svc-queue listen 3000 --name laptop --group orders
   svc-queue listen https://box.lan:8443/jobs --name gpu --parallel 2 --within 2h --skip-verify
 
-The service is that of SVC_URL and SVC_TOKEN, or else the local stage of this folder. A token for publishing is enough if its destinations
+The service is that of SVC_URL and SVC_TOKEN, of the local stage of this folder, or of svc-queue login. A token for publishing is enough if its destinations
 have pull:<name>.`;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The variables that a local stage of this folder wrote. */
-function stageIn(environment: Environment): Environment {
-  const file = join(dataDirectoryOf(undefined, environment), 'env');
-  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
-}
-
 /** @throws Ending */
-export function parseListen(args: readonly string[], environment: Environment): ListenOptions {
+export function parseListen(args: readonly string[]): ListenOptions {
   const read = parse(
     command('listen', about)
       .argument('<target>', 'a port of this machine, or a URL', targetIn)
@@ -73,11 +52,7 @@ export function parseListen(args: readonly string[], environment: Environment): 
       .addHelpText('after', examples),
     args,
   );
-  const found = environment['SVC_TOKEN'] === undefined ? stageIn(environment) : environment;
-  const [url, token] = ['SVC_URL', 'SVC_TOKEN'].map((name) => fromVariable(found, name, String));
-  if (url === undefined || token === undefined)
-    throw new Ending('Set SVC_URL and SVC_TOKEN, or run this in the folder of a local stage.', 2);
   const [target] = read.processedArgs;
   const { skipVerify = false, ...flags } = read.opts();
-  return { url: url.replace(/\/$/, ''), token, target, group: undefined, ...flags, skipVerify };
+  return { target, group: undefined, ...flags, skipVerify };
 }

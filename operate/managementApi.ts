@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import {
   GetSecretValueCommand,
@@ -7,6 +5,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
+import { stageVariables, type Environment } from '../cli/commandLine.ts';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 import type { Deployment } from './environment.ts';
 import { callApi } from './callApi.ts';
@@ -26,7 +25,7 @@ const variables = z.object({
   SVC_MANAGEMENT_PASSWORD: z.string().min(1),
 });
 
-function fromVariables(environment: Readonly<Record<string, string | undefined>>): ManagementApi | undefined {
+function fromVariables(environment: Environment): ManagementApi | undefined {
   const given = variables.safeParse({ SVC_MANAGEMENT_USER: 'admin', ...environment }).data;
   return (
     given && {
@@ -87,9 +86,7 @@ export async function findManagementApi({ name, region }: Asked): Promise<Manage
   if (name !== undefined || region !== undefined) return fromDeployment(deployment);
   const given = fromVariables(process.env);
   if (given !== undefined) return given;
-  const file = '.svc/env';
-  const local = existsSync(file) ? fromVariables(parseEnv(readFileSync(file, 'utf8'))) : undefined;
-  return local ?? fromDeployment(deployment);
+  return fromVariables(stageVariables(process.env)) ?? fromDeployment(deployment);
 }
 
 export interface Call {

@@ -1,7 +1,7 @@
 /** Completion for shells: they ask `svc-queue completion words` with the words so far. */
 import { Argument } from '@commander-js/extra-typings';
 import { command, parse } from '../../cli/commandLine.ts';
-import { operations, type ApiOperation } from './operations.ts';
+import { operationOf, operations, type ApiOperation } from './operations.ts';
 import { operationIn } from './options.ts';
 import { namesOf } from './request.ts';
 import { isShortcut, shortcuts, type Action } from './shortcuts.ts';
@@ -38,8 +38,7 @@ function fieldsOf(name: string, given: readonly string[], current: string): read
     name === 'api' ? operations.map(({ id }) => id) : Object.keys(actions).filter((word) => word !== '');
   if (words.length > 0 && given.length === 0) return words;
   const action = actions[given[0] ?? ''] ?? actions[''];
-  const operation =
-    name === 'api' ? operations.find(({ id }) => id === given[0]) : action && operationIn(action, undefined);
+  const operation = name === 'api' ? operationOf(given[0] ?? '') : action && operationIn(action, undefined);
   if (operation === undefined) return flags;
   const [, field] = /^(\w+)=/.exec(current) ?? [];
   if (field !== undefined) return valuesOf(operation, field).map((value) => `${field}=${value}`);

@@ -1,28 +1,26 @@
 /** The address of the service, and the token of an account: where they are found, and requests with them. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseEnv } from 'node:util';
 import * as z from 'zod/mini';
+import { stageVariables, variablesIn, type Environment } from '../../cli/commandLine.ts';
 import { callApi } from '../callApi.ts';
 import { OperateError } from '../operateError.ts';
-import type { Request } from './request.ts';
+import { knownOperation } from './operations.ts';
+import { requestOf, type Request, type Values } from './request.ts';
 
 const connection = z.object({ SVC_URL: z.url(), SVC_TOKEN: z.string().check(z.minLength(1)) });
 export type Connection = z.output<typeof connection>;
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The file of `svc-queue login`, in the user's folder for configuration. */
 const loginFile = ({ XDG_CONFIG_HOME, APPDATA }: Environment): string =>
   join(XDG_CONFIG_HOME || APPDATA || join(homedir(), '.config'), 'svc-queue', 'login');
 
-function fromFile(file: string): Connection | undefined {
-  return existsSync(file) ? connection.safeParse(parseEnv(readFileSync(file, 'utf8'))).data : undefined;
-}
+const fromVariables = (variables: Environment): Connection | undefined =>
+  connection.safeParse(variables).data;
 
 /**
- * Finds address and token: in the environment, in `.svc/env` of this folder, or as `svc-queue login` stored them. Both come from
+ * Finds address and token: in the environment, of the local stage of this folder, or as `svc-queue login` stored them. Both come from
  * one place, so that no place's token goes to another's address.
  *
  * @throws OperateError if they are not found
@@ -37,7 +35,8 @@ export function findConnection(environment: Environment): Connection {
       `The variable ${field} is missing or wrong; SVC_URL and SVC_TOKEN are both needed.`,
     );
   }
-  const found = fromFile('.svc/env') ?? fromFile(loginFile(environment));
+  const found =
+    fromVariables(stageVariables(environment)) ?? fromVariables(variablesIn(loginFile(environment)));
   if (found !== undefined) return found;
   throw new OperateError(
     'Which service? Set SVC_URL and SVC_TOKEN, run svc-queue login, or use the folder of a local stage.',
@@ -70,3 +69,7 @@ export async function ask({ SVC_URL, SVC_TOKEN }: Connection, request: Request):
   const cursor = withCursor.safeParse(json).data?.cursor ?? headers.get('svc-cursor');
   return { json, cursor: cursor ?? undefined };
 }
+
+/** The answer of an operation. @throws OperateError */
+export const askOperation = async (to: Connection, id: string, values: Values): Promise<unknown> =>
+  (await ask(to, requestOf(knownOperation(id), values))).json;

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { command, parse, textLike } from '../../cli/commandLine.ts';
+import { ApiRefusal } from '../callApi.ts';
 import { OperateError } from '../operateError.ts';
 import { ask, storeConnection, type Connection } from './connection.ts';
 
@@ -50,7 +51,7 @@ export async function login(given: string | undefined): Promise<string> {
   const connection: Connection = { SVC_URL, SVC_TOKEN };
   await ask(connection, { method: 'GET', path: '/v2/queues', headers: {} }).catch((error: unknown) => {
     // A token for publishing may not read, but is one.
-    if (!(error instanceof OperateError && / answered 403: /.test(error.message))) throw error;
+    if (!(error instanceof ApiRefusal && error.status === 403)) throw error;
   });
   return storeConnection(connection, process.env);
 }

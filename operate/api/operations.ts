@@ -60,3 +60,11 @@ export const operations: readonly ApiOperation[] = routes.flatMap((route): reado
 });
 
 export const operationOf = (id: string): ApiOperation | undefined => operations.find((one) => one.id === id);
+
+export function knownOperation(id: string): ApiOperation {
+  const found = operationOf(id);
+  if (found === undefined) throw new Error(`There is no operation ${id}.`);
+  return found;
+}
+
+export const firstSentence = (text: string): string => /^.+?[.:](?= |$)/.exec(text)?.[0] ?? text;

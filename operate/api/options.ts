@@ -3,7 +3,7 @@ import { Argument } from '@commander-js/extra-typings';
 import { Ending, command, parse } from '../../cli/commandLine.ts';
 import { variablesIn } from '../../lambdas/http/findRoute.ts';
 import { namesOf, requestOf, type Request, type Values } from './request.ts';
-import { operationOf, operations, type ApiOperation } from './operations.ts';
+import { firstSentence, knownOperation, operationOf, operations, type ApiOperation } from './operations.ts';
 import { isShortcut, shortcuts, type Action, type Shortcut } from './shortcuts.ts';
 
 export interface ApiCommand {
@@ -76,12 +76,8 @@ function actionIn(name: string, { actions }: Shortcut, given: readonly string[])
   return { action, rest };
 }
 
-export function operationIn(action: Action, given: string | undefined): ApiOperation {
-  const id = typeof action.operation === 'string' ? action.operation : action.operation(given);
-  const found = operationOf(id);
-  if (found === undefined) throw new Error(`There is no operation ${id}.`);
-  return found;
-}
+export const operationIn = ({ operation }: Action, given: string | undefined): ApiOperation =>
+  knownOperation(typeof operation === 'string' ? operation : operation(given));
 
 function found(name: string, given: readonly string[]) {
   if (!isShortcut(name)) return { action: { operation: '' }, ...findOperation(given) };
@@ -99,7 +95,7 @@ function found(name: string, given: readonly string[]) {
 const describe = (operation: ApiOperation): string => {
   const own = namesOf(operation).map((name) => {
     const { description = '' } = operation.parameters.find((one) => one.name === name) ?? {};
-    return `  ${name.padEnd(24)}${(/^.+?[.:](?= |$)/.exec(description)?.[0] ?? description).replaceAll('`', '').slice(0, 90)}`;
+    return `  ${name.padEnd(24)}${firstSentence(description).replaceAll('`', '').slice(0, 90)}`;
   });
   return [`${operation.id}: ${operation.summary}`, ...own.map((line) => line.trimEnd())].join('\n');
 };

@@ -1,10 +1,9 @@
 /** Why a message did not arrive: the message, its log, and what holds it back, in one answer. */
 import * as z from 'zod/mini';
 import { hostOf } from '../../lambdas/destination/place.ts';
-import { ask, type Connection } from '../api/connection.ts';
+import { askOperation, type Connection } from '../api/connection.ts';
 import { OperateError } from '../operateError.ts';
-import { operationIn } from '../api/options.ts';
-import { requestOf, type Values } from '../api/request.ts';
+import type { Values } from '../api/request.ts';
 import { rowsIn } from '../api/show.ts';
 
 const shape = z.looseObject({
@@ -57,8 +56,7 @@ const decoded = (row: Readonly<Record<string, unknown>>) => ({
  * @throws OperateError
  */
 export async function explain(connection: Connection, values: Values): Promise<object> {
-  const get = async (operation: string, of: Values): Promise<unknown> =>
-    (await ask(connection, requestOf(operationIn({ operation }, undefined), of))).json;
+  const get = (operation: string, of: Values) => askOperation(connection, operation, of);
   const given = values.find(([name]) => name === 'messageId')?.[1];
   const list =
     given === undefined ? await get('listMessages', [['state', 'ALL'], ['count', 1], ...values]) : undefined;
@@ -79,7 +77,7 @@ export async function explain(connection: Connection, values: Values): Promise<o
     get('listLogs', [['messageIds', id]]),
     queueName === undefined ? undefined : get('getQueue', [['name', queueName]]),
     flowControlKey === undefined ? undefined : get('getFlowControl', [['key', flowControlKey]]),
-    host === undefined || message.state === 'DELIVERED' ? undefined : get('getHostTimes', [['host', host]]),
+    message.state === 'DELIVERED' ? undefined : get('getHostTimes', [['host', host]]),
     heldBy === undefined && message.state === 'CREATED' ? get('getGlobalParallelism', []) : undefined,
   ]);
   return {

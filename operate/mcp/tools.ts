@@ -1,9 +1,14 @@
 /** The tools for agents: frequent operations under their own names, two that combine several, and the way to all others. */
 import * as z from 'zod/mini';
 import { Ending } from '../../cli/commandLine.ts';
-import { ask, type Connection } from '../api/connection.ts';
-import { operations, operationOf, type ApiOperation } from '../api/operations.ts';
-import { operationIn } from '../api/options.ts';
+import { ask, askOperation, type Connection } from '../api/connection.ts';
+import {
+  firstSentence,
+  knownOperation,
+  operations,
+  operationOf,
+  type ApiOperation,
+} from '../api/operations.ts';
 import { namesOf, requestOf, type Values } from '../api/request.ts';
 import { explain } from './explain.ts';
 
@@ -37,8 +42,6 @@ const writing = [
 
 /** Entries on a page if the agent does not say, because all of them fill its context. */
 const fewEntries = 20;
-
-const firstSentence = (text: string): string => /^.+?[.:](?= |$)/.exec(text)?.[0] ?? text;
 
 const hasBody = ({ body, parameters }: ApiOperation): boolean =>
   body !== undefined &&
@@ -94,7 +97,7 @@ const hints = (title: string, readOnlyHint: boolean, destructiveHint = false) =>
 });
 
 const toolOf = (id: string): Tool => {
-  const operation = operationIn({ operation: id }, undefined);
+  const operation = knownOperation(id);
   return {
     name: id,
     description: `${operation.summary}. ${operation.description}`,
@@ -125,13 +128,11 @@ const counting: Tool = {
   inputSchema: { type: 'object', properties: filters },
   annotations: hints('Group failures', true),
   call: async (connection, given) => {
-    const get = async (id: string, values: Values) =>
-      (await ask(connection, requestOf(operationIn({ operation: id }, undefined), values))).json;
     const values = Object.entries(given);
     const [deadLetters, retrying, attention] = await Promise.all([
-      get('countDeadLetters', values),
-      get('countMessages', [...values, ['by', 'failure']]),
-      values.length === 0 ? get('getAttention', []) : undefined,
+      askOperation(connection, 'countDeadLetters', values),
+      askOperation(connection, 'countMessages', [...values, ['by', 'failure']]),
+      values.length === 0 ? askOperation(connection, 'getAttention', []) : undefined,
     ]);
     return { deadLetters, retrying, attention };
   },
