@@ -5,20 +5,20 @@
  * that would have been made, and completes it as a destination does later (`complete.ts`). A conditional write decides which of
  * several clients gets it. If the client or this process dies, the attempt fails when its time is over, and is retried.
  */
-import { log } from '../aws/log.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../account/account.ts';
 import { completionToken } from '../account/completionToken.ts';
+import { log } from '../aws/log.ts';
+import { sendEnd } from '../job/openAttempt.ts';
 import { holdsOfMessage } from '../lane/holds.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
 import { changeOpen } from '../message/messages.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { bodyRecord, requestRecord } from '../message/records.ts';
 import { now } from '../shared/clock.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import type { Pulled } from '../wire/pullAnswers.ts';
 import { requestOf } from './callDestination.ts';
-import { sendEnd } from '../job/openAttempt.ts';
 import { offersOf, removeOffer, type Offer } from './store/offers.ts';
 
 interface Taking {
@@ -62,31 +62,28 @@ async function takeNow(
 ): Promise<readonly Taken[]> {
   const messages: Taken[] = [];
   let bytes = 0;
-  for await (const page of offersOf(account.id, name, atOnce)) {
-    for (let first = 0; first < page.length; first += atOnce) {
-      const some = page.slice(first, first + atOnce);
-      const read = await Promise.all(some.map((offered) => readOffer(account, offered, name)));
-      const fitting = read
-        .flatMap((one) => one ?? [])
-        .slice(0, count - messages.length)
-        .filter(({ body }, index) => {
-          const before = bytes;
-          bytes += sizeOf(body) + headBytes;
-          // The first one fits: an account's largest message fits into an answer.
-          return bytes <= largestAnswer || (before === 0 && index === 0);
-        });
-      const taken = await Promise.allSettled(fitting.map((one) => takeOne(account, one, name, withinMs)));
-      messages.push(...taken.flatMap((one) => (one.status === 'fulfilled' ? (one.value ?? []) : [])));
-      const failed = taken.find((one) => one.status === 'rejected');
+  for await (const some of offersOf(account.id, name, atOnce)) {
+    const read = await Promise.all(some.map((offered) => readOffer(account, offered)));
+    const fitting = read
+      .flatMap((one) => one ?? [])
+      .slice(0, count - messages.length)
+      .filter(({ body }) => {
+        // The first one fits: an account's largest message fits into an answer.
+        const isFirst = bytes === 0;
+        bytes += sizeOf(body) + headBytes;
+        return isFirst || bytes <= largestAnswer;
+      });
+    const taken = await Promise.allSettled(fitting.map((one) => takeOne(account, one, withinMs)));
+    messages.push(...taken.flatMap((one) => (one.status === 'fulfilled' ? (one.value ?? []) : [])));
+    const failed = taken.find((one) => one.status === 'rejected');
+    if (failed !== undefined) {
       // The client gets what is its own already.
-      if (failed !== undefined) {
-        if (messages.length === 0) throw failed.reason;
-        log.warn('A message could not be given to a client; its attempt is retried', {
-          error: String(failed.reason),
-        });
-      }
-      if (failed !== undefined || messages.length >= count || bytes > largestAnswer) return messages;
+      if (messages.length === 0) throw failed.reason;
+      log.warn('A message could not be given to a client; its attempt is retried', {
+        error: String(failed.reason),
+      });
     }
+    if (failed !== undefined || messages.length >= count || bytes > largestAnswer) break;
   }
   return messages;
 }
@@ -99,12 +96,12 @@ interface Offered {
 }
 
 /** @returns undefined if it cannot be taken now */
-async function readOffer(account: Account, offered: Offer, name: string): Promise<Offered | undefined> {
+async function readOffer(account: Account, offered: Offer): Promise<Offered | undefined> {
   const history = await loadMessage(offered);
   const open = history?.open;
   const isOver = history?.end !== undefined || open?.number !== offered.attempt || open.isOffered !== true;
   if (history === undefined || open === undefined || isOver) {
-    await removeOffer(offered, name);
+    await removeOffer(offered);
     return undefined;
   }
   const { message } = history;
@@ -116,7 +113,6 @@ async function readOffer(account: Account, offered: Offer, name: string): Promis
 async function takeOne(
   account: Account,
   { offered, message, open: { number }, body }: Offered,
-  name: string,
   withinMs: number,
 ): Promise<Taken | undefined> {
   const { accountId, messageId } = message;
@@ -125,7 +121,7 @@ async function takeOne(
   // Its end must be certain before a client works on it.
   await sendEnd(message, mine);
   if (!(await changeOpen(message, mine, 'offered'))) return undefined;
-  await removeOffer(offered, name);
+  await removeOffer(offered);
   return {
     messageId,
     retried: number,

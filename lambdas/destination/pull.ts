@@ -1,6 +1,6 @@
 /** Destinations without an address: `pull:` and a name, under which clients take messages. */
 import { badRequest } from '../error/httpError.ts';
-import { dayMs } from '../shared/clock.ts';
+import { longestOpenMs } from '../shared/bounds.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 
 const form = /^pull:[A-Za-z0-9._-]{1,100}$/;
@@ -8,7 +8,7 @@ const form = /^pull:[A-Za-z0-9._-]{1,100}$/;
 const allowed = 'pull:<name> with a name of 1 to 100 letters, digits, ".", "_" and "-"';
 
 /** How long a message waits for a client that takes it, unless it says so itself (`Svc-Deferred`), in milliseconds. */
-export const longestOfferMs = 7 * dayMs;
+export const longestOfferMs = longestOpenMs;
 
 export const isPull = (destination: string): boolean => destination.startsWith('pull:');
 

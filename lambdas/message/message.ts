@@ -186,7 +186,7 @@ export interface OpenAttempt {
   readonly startedAt: number;
   /** When it fails if it is not completed. */
   readonly until: number;
-  /** Whether it is offered, and no client has taken it. */
+  /** True until a client takes it. False once its end was changed: it was taken, or got more time. */
   readonly isOffered?: boolean | undefined;
 }
 

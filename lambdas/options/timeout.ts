@@ -2,13 +2,10 @@
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { positiveDurationForm } from '../shared/bounds.ts';
-import { dayMs, secondMs } from '../shared/clock.ts';
-import { parseDurationMs } from '../value/duration.ts';
+import { secondMs } from '../shared/clock.ts';
+import { parseDurationMs, parseOpenMs } from '../value/duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { made, whole, type FormFields, type Given, type Settings } from './option.ts';
-
-/** The longest time for which an attempt stays open, in milliseconds. */
-const longestDeferredMs = 7 * dayMs;
 
 export const settings = {
   timeout: {
@@ -36,12 +33,7 @@ export const parse = (given: Given, limits: Limits): number | undefined =>
   });
 
 /** @returns milliseconds */
-export const parseDeferred = (given: Given): number | undefined =>
-  given.read('deferred', (field, value) => {
-    const deferredMs = parseDurationMs(field, value);
-    if (deferredMs > 0 && deferredMs <= longestDeferredMs) return deferredMs;
-    throw badField(`${field} is ${quote(value)}; allowed is 1s to 7d.`);
-  });
+export const parseDeferred = (given: Given): number | undefined => given.read('deferred', parseOpenMs);
 
 export const stored = /* @__PURE__ */ z.number();
 export const storedDeferred = /* @__PURE__ */ made(() => z.optional(z.number()));

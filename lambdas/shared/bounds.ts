@@ -44,3 +44,6 @@ export const positiveDurationForm = (units: string): string =>
 
 /** The form of a destination's URL. A parser then decides whether it is valid. */
 export const urlForm = '^[hH][tT][tT][pP][sS]?://[^/].*';
+
+/** The longest time for which an attempt stays open until it is completed (ms). */
+export const longestOpenMs = 7 * dayMs;

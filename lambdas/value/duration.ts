@@ -1,4 +1,4 @@
-import { durationForm } from '../shared/bounds.ts';
+import { durationForm, longestOpenMs } from '../shared/bounds.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../shared/clock.ts';
 import { badField, quote } from '../error/httpError.ts';
 
@@ -50,6 +50,17 @@ export function parseOverlapMs(overlap = '24h'): number {
   const overlapMs = parseDurationMs('overlap', overlap);
   if (overlapMs <= parseDurationMs('overlap', longestOverlap)) return overlapMs;
   throw badField(`overlap is ${quote(overlap)}; allowed is from 0s to ${longestOverlap}.`);
+}
+
+/**
+ * Reads for how long an attempt stays open, in milliseconds.
+ *
+ * @throws HttpError 400
+ */
+export function parseOpenMs(field: string, text: string): number {
+  const openMs = parseDurationMs(field, text);
+  if (openMs > 0 && openMs <= longestOpenMs) return openMs;
+  throw badField(`${field} is ${quote(text)}; allowed is 1s to 7d.`);
 }
 
 /** Formats whole seconds for {@link parseDurationMs}: `1d10h30m5s`, or `0s`. */

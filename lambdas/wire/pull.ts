@@ -2,13 +2,12 @@
 import * as z from 'zod/mini';
 import { parsePull, pullNameOf, pullOf } from '../destination/pull.ts';
 import { badField, quote } from '../error/httpError.ts';
-import { dayMs, secondMs } from '../shared/clock.ts';
+import { secondMs } from '../shared/clock.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
-import { parseDurationMs } from '../value/duration.ts';
+import { parseDurationMs, parseOpenMs } from '../value/duration.ts';
 
 /** An API function on AWS ends after 28 s. */
 const longestWaitMs = 20 * secondMs;
-const longestWithinMs = 7 * dayMs;
 const mostMessages = 100;
 
 const duration = (meaning: string) => optionalField(z.string().check(z.describe(meaning)));
@@ -26,12 +25,6 @@ export const pulling = z.strictObject({
 export const extension = z.strictObject({
   within: z.string().check(z.describe('The time from now on, `1s` to `7d`.')),
 });
-
-function withinMs(given: string): number {
-  const ms = parseDurationMs('within', given);
-  if (ms > 0 && ms <= longestWithinMs) return ms;
-  throw badField(`within is ${quote(given)}; allowed is 1s to 7d.`);
-}
 
 /**
  * @param body may be empty
@@ -53,9 +46,9 @@ export function readPulling(name: string, body: Uint8Array) {
       );
   const waitMs = parseDurationMs('wait', wait);
   if (waitMs > longestWaitMs) throw badField(`wait is ${quote(wait)}; allowed is 0s to 20s.`);
-  return { url, name: pullNameOf(url), count, waitMs, withinMs: withinMs(within) };
+  return { url, name: pullNameOf(url), count, waitMs, withinMs: parseOpenMs('within', within) };
 }
 
 /** @returns milliseconds @throws HttpError 400 */
 export const readExtension = (body: Uint8Array): number =>
-  withinMs(parseShape('The body', body, extension, '{"within": "1s" to "7d"}').within);
+  parseOpenMs('within', parseShape('The body', body, extension, '{"within": "1s" to "7d"}').within);

@@ -12,12 +12,13 @@ import { put, remove } from '../../aws/writes.ts';
 import { pullNameOf } from '../../destination/pull.ts';
 import type { Message, OpenAttempt } from '../../message/message.ts';
 import { epochSeconds } from '../../shared/clock.ts';
+import { chunksOf } from '../../shared/lists.ts';
 
 export interface Offer {
   readonly accountId: string;
   readonly messageId: string;
   readonly attempt: number;
-  readonly id: string;
+  readonly key: { readonly owner: string; readonly id: string };
 }
 
 /** Account ids contain no `#`. */
@@ -42,24 +43,29 @@ export async function putOffer(
   });
 }
 
-/** Reads the offers of a name page by page, the earliest first, strongly consistent. */
+/** Reads the offers of a name, strongly consistent, the earliest first, at most `atOnce` of them at once. */
 export async function* offersOf(
   accountId: string,
   name: string,
-  perPage: number,
+  atOnce: number,
 ): AsyncGenerator<readonly Offer[]> {
+  const owner = ownerOf(accountId, name);
   const pages = queryPages({
     TableName: settings.usageTable,
     ConsistentRead: true,
-    Limit: perPage,
+    Limit: atOnce,
     KeyConditionExpression: '#owner = :owner',
     ExpressionAttributeNames: { '#owner': tables.usage.partitionKey },
-    ExpressionAttributeValues: { ':owner': { S: ownerOf(accountId, name) } },
+    ExpressionAttributeValues: { ':owner': { S: owner } },
   });
   for await (const { Items = [] } of pages)
-    yield Items.map((item) => ({ accountId, ...shape.parse(unmarshall(item)) }));
+    for (const some of chunksOf(Items, atOnce))
+      yield some.map((item) => {
+        const { id, ...offered } = shape.parse(unmarshall(item));
+        return { accountId, ...offered, key: { owner, id } };
+      });
 }
 
-export async function removeOffer({ accountId, id }: Offer, name: string): Promise<void> {
-  await remove(settings.usageTable, { owner: ownerOf(accountId, name), id });
+export async function removeOffer({ key }: Offer): Promise<void> {
+  await remove(settings.usageTable, key);
 }
