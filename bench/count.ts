@@ -30,7 +30,7 @@ const ways = {
 } satisfies Readonly<Record<string, Way>>;
 export type By = keyof typeof ways;
 
-/** How many requests are averaged: a whole number of the steps in which usage is reported. */
+/** The number of requests that an average is over: a multiple of the step in which usage is reported. */
 const countedRequests = 60;
 
 /** Whether a call is counted for messages. Other occasional calls are counted for processes. */

@@ -42,7 +42,7 @@ class Measurement {
   /** The uses of each call, in the order in which the calls started. */
   readonly #calls: Step[][] = [];
   #told = 0;
-  /** How many HTTP requests of the two clients were seen from outside. */
+  /** The number of HTTP requests of both clients that a watcher of the network saw. */
   #seen = 0;
 
   beginTold(): RecordStep {

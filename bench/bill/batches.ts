@@ -4,7 +4,7 @@ import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 /** The pollers of a queue with a maximum concurrency ("Configuring scaling behavior for SQS event source mappings"). */
 const pollers = 5;
 /**
- * How often a poller receives per second. AWS documents no figure: a call of SQS takes about 10 ms, and
+ * The receive calls of a poller per second. AWS documents no figure: a call to SQS takes about 10 ms, and
  * starting an invocation a little more.
  */
 const receivesPerSecond = 20;

@@ -11,7 +11,7 @@ import { secondMs } from '../../lambdas/shared/clock.ts';
 import type { CutOff } from './cutOff.ts';
 import { randomFrom, type Scenario } from './scenario.ts';
 
-/** How many slots a process leases: as many as a batch has attempts. */
+/** A process leases one slot for each attempt of a batch. */
 const slotsOfProcess = 10;
 
 const nobodyWaits = (): Promise<never> => Promise.reject(new Error('Nobody waits in a lane that has room.'));

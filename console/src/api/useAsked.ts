@@ -15,7 +15,7 @@ export interface Asked<T> {
   readonly again: () => void;
 }
 
-/** How often data that changes quickly is requested (ms). */
+/** The interval between requests for data that changes quickly (ms). */
 export const oftenMs = 3_000;
 
 /**
@@ -128,7 +128,7 @@ export interface Paged<T> {
   readonly isLoading: boolean;
   /** Whether more than the first page was loaded. Then new entries do not appear. */
   readonly isFurther: boolean;
-  /** How many entries were loaded before the visible ones. */
+  /** The number of loaded entries that are no longer shown, before the visible ones. */
   readonly skipped: number;
   readonly again: () => void;
 }

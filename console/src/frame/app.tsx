@@ -37,7 +37,7 @@ export function App() {
   );
 }
 
-/** How often the overview requests the usage (ms). */
+/** The interval between requests for the account's usage (ms). */
 const statsEveryMs = 10_000;
 /** Rare, because an answer reads up to 1,000 things of each kind. Milliseconds. */
 const attentionEveryMs = 30_000;
@@ -122,7 +122,7 @@ function Frame({ session, current, place }: FrameProps) {
   );
 }
 
-/** How long to wait for a list to become long enough, in milliseconds. It may have become shorter. */
+/** The longest wait for a list to load to its former length (ms). It may have become shorter. */
 const comingBackMs = 10_000;
 
 /**

@@ -39,7 +39,7 @@ const mostTold = 999;
 const sizeOf = (part: Attention[AttentionPart] = []): number =>
   typeof part === 'number' ? part : part.length;
 
-/** How many things need attention. A plus means that there may be more, and `?` that it is unknown. */
+/** The number of things that need attention. `3+` means at least three, and `?` means that it is unknown. */
 function Badge({
   of: all,
   needs,

@@ -44,7 +44,7 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   /** The default query, which filters replace. */
   readonly query?: Readonly<Record<string, string>>;
   readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly T[];
-  /** How often the list is reloaded (ms). */
+  /** The interval between reloads of the list (ms). */
   readonly everyMs?: number;
   readonly valuesOf?: (rows: readonly T[] | undefined) => Readonly<Record<string, readonly string[]>>;
   readonly file?: string;
@@ -54,7 +54,7 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly actions?: (list: Paged<T>) => ComponentChildren;
   /** Whether the buttons remain visible while the list is scrolled. */
   readonly isSticky?: boolean;
-  /** How many bodies a page has searched, if bodies can be searched. */
+  /** The number of bodies that were searched for a page, if the list has a search in bodies. */
   readonly searchedIn?: (page: Readable<z.infer<Shape>>) => number | undefined;
   /** @param page the first page */
   readonly below?: (list: Paged<T>, page: Readable<z.infer<Shape>> | undefined) => ComponentChildren;

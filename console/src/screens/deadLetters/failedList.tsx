@@ -28,8 +28,8 @@ interface FailedListProps<Shape extends z.ZodMiniType, T> extends Omit<
 }
 
 /**
- * How often entries are counted, in milliseconds. A count reads all entries, so it is rare, and happens only
- * once if there are many.
+ * The interval between counts (ms). A count reads all entries, so it is rare, and many entries are counted only
+ * once.
  */
 const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;
