@@ -99,6 +99,7 @@ it('A label, a URL group and the account are held and released as well', async (
   await fits(page, 'group');
 
   await page.goto(page.url().replace(/#.*$/, '#/overview'));
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   const holdOne = async (what: string, which?: string) => {
     await page.getByRole('button', { name: 'Hold deliveries', exact: true }).click();
     const dialog = page.getByRole('dialog');
