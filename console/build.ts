@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, buildSync, type Metafile } from 'esbuild';
+import { makeDocuments } from './documents.ts';
 import { writeFolder } from './writeFolder.ts';
 
 /** The repository's folder. This file runs from source, or from a bundle in a folder below. */
@@ -17,15 +18,18 @@ const hashed = (name: string, content: Uint8Array): string => {
   return `${basename(name, end)}-${hash}${end}`;
 };
 
-const compressed = (name: string, content: Uint8Array): readonly (readonly [string, Uint8Array])[] => [
-  [name, content],
-  [`${name}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })],
-  [`${name}.gz`, gzipSync(content, { level: 9 })],
-];
+const brotli = (name: string, content: Uint8Array) =>
+  [`${name}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })] as const;
+
+const gzip = (name: string, content: Uint8Array) => [`${name}.gz`, gzipSync(content, { level: 9 })] as const;
 
 export const consoleBuild = {
   absWorkingDir: root,
-  entryPoints: { app: 'console/src/main.tsx', style: 'console/src/style.css' },
+  entryPoints: {
+    app: 'console/src/main.tsx',
+    style: 'console/src/style.css',
+    documents: 'console/documents.css',
+  },
   outdir: join(root, 'console/built'),
   write: false,
   bundle: true,
@@ -57,7 +61,10 @@ function sharedBy({ outputs }: Metafile, script: string): string {
   return links.join('\n    ');
 }
 
-/** @returns the files by name, each plain and compressed; `index.html` only plain */
+/**
+ * @returns the files by name, each plain and compressed; `index.html` and pictures only plain, documents without gzip, which only
+ * rare clients need
+ */
 export function buildConsole(): ReadonlyMap<string, Uint8Array> {
   const { outputFiles, metafile } = buildSync(consoleBuild);
   const icon = readFileSync(join(root, 'console/icon.svg'));
@@ -68,15 +75,24 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
   const named = (start: string, end: string): string => {
     const name = [...files.keys()].find((one) => one.startsWith(`${start}-`) && one.endsWith(end));
     if (name === undefined) throw new Error(`The console's build made no ${start}${end}.`);
-    return `console/${name}`;
+    return name;
   };
+  const documents = makeDocuments(named('documents', '.css'), named('icon', '.svg'));
   const page = readFileSync(join(root, 'console/index.html'), 'utf8')
-    .replace('%ICON%', named('icon', '.svg'))
-    .replace('%STYLE%', named('style', '.css'))
-    .replace('%SCRIPT%', named('app', '.js'))
+    .replace('%ICON%', `console/${named('icon', '.svg')}`)
+    .replace('%STYLE%', `console/${named('style', '.css')}`)
+    .replace('%SCRIPT%', `console/${named('app', '.js')}`)
     .replace('%SHARED%', sharedBy(metafile, named('app', '.js')));
   return new Map([
-    ...[...files].flatMap(([name, content]) => compressed(name, content)),
+    ...[...files].flatMap(([name, content]) => [
+      [name, content] as const,
+      brotli(name, content),
+      gzip(name, content),
+    ]),
+    ...[...documents].flatMap(([name, content]) => [
+      [name, content] as const,
+      ...(name.endsWith('.webp') ? [] : [brotli(name, content)]),
+    ]),
     // The service fills in the page when it serves it.
     ['index.html', Buffer.from(page)] as const,
   ]);

@@ -6,7 +6,7 @@ import { errorCodes } from '../lambdas/error/errorCodes.ts';
 import { settings } from '../lambdas/options/described.ts';
 import { headerName } from '../lambdas/shared/headers.ts';
 import { settingNames } from '../lib/settings.ts';
-import { addresses, root, titleOf } from './.vitepress/pages.ts';
+import { addresses, root, titleOf } from './pages.ts';
 import { searchOptions, tokenize } from './.vitepress/words.ts';
 
 const dist = join(import.meta.dirname, 'dist');

@@ -45,7 +45,7 @@ const requestErrors = {
     statuses: [400],
     meaning: 'The destination, or the URL of a callback or an endpoint, is missing, malformed or too long.',
     advice:
-      'Use a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, pull:<name>, or the name of a URL group.',
+      'Use a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, `pull:<name>`, or the name of a URL group.',
   },
   cron_invalid: {
     statuses: [400],

@@ -1,7 +1,4 @@
-/**
- * The console's files, built and compressed beforehand. Names in `index.html` contain content hashes, so browsers keep those
- * files forever.
- */
+/** The files of the console and of the documents, built and compressed beforehand. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +16,15 @@ const types: ReadonlyMap<string, string> = new Map([
   ['.js', 'text/javascript; charset=utf-8'],
   ['.css', 'text/css; charset=utf-8'],
   ['.svg', 'image/svg+xml'],
+  ['.html', 'text/html; charset=utf-8'],
+  ['.json', 'application/json'],
+  ['.yaml', 'text/plain; charset=utf-8'],
+  ['.webp', 'image/webp'],
 ]);
+
+/** Browsers keep a file for a year (in seconds) if its name contains a hash of its content. */
+const cacheControlOf = (name: string): string =>
+  /-[0-9A-Za-z]{8,10}\.(?:js|css|svg)$/.test(name) ? 'public, max-age=31536000, immutable' : 'no-cache';
 
 /** Smallest first. */
 const encodings = [
@@ -27,9 +32,16 @@ const encodings = [
   ['gzip', '.gz'],
 ] as const;
 
-const files: ReadonlyMap<string, Uint8Array> = new Map(
-  readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
-);
+const names: ReadonlySet<string> = new Set(readdirSync(folder));
+
+/** Files are read when they are first requested: most pages of the documents never are. */
+const contents = new Map<string, Uint8Array>();
+
+function contentOf(name: string): Uint8Array {
+  const content = contents.get(name) ?? readFileSync(join(folder, name));
+  contents.set(name, content);
+  return content;
+}
 
 /**
  * Only the page's own files may run, and they may call only their own API, because any script in the page
@@ -51,13 +63,8 @@ interface Served {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A year, in seconds. */
-const forEver = 'public, max-age=31536000, immutable';
-
 const page = Buffer.from(
-  Buffer.from(files.get('index.html') ?? '')
-    .toString()
-    .replace('%APIS%', settings.consoleApis),
+  readFileSync(join(folder, 'index.html'), 'utf8').replace('%APIS%', settings.consoleApis),
 );
 
 export const consolePage = (): Served => ({
@@ -67,20 +74,20 @@ export const consolePage = (): Served => ({
 
 /** @throws HttpError 404 for an unknown file */
 export function consoleFile(name: string, headers: readonly Header[]): Served {
-  const plain = files.get(name);
   const type = types.get(extname(name));
-  if (plain === undefined || type === undefined) {
+  if (type === undefined || !names.has(name) || name === 'index.html') {
     throw notFound(
       'file_not_found',
       `The console has no file ${quote(name)}. Load its page again: there may be a new version.`,
     );
   }
   const accepted = acceptedEncodings(headers);
-  const [encoding, end] = encodings.find(([one, end]) => accepted.has(one) && files.has(name + end)) ?? [];
+  const [encoding, end = ''] =
+    encodings.find(([one, end]) => accepted.has(one) && names.has(name + end)) ?? [];
   return {
-    body: files.get(name + (end ?? '')) ?? plain,
+    body: contentOf(name + end),
     headers: {
-      ...headersOf(type, forEver),
+      ...headersOf(type, cacheControlOf(name)),
       vary: 'accept-encoding',
       ...(encoding !== undefined && { 'content-encoding': encoding }),
     },

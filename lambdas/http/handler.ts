@@ -101,10 +101,17 @@ const failed = (method: string): string =>
     ? 'The service failed to answer the request. Send it again.'
     : 'The service failed on this request, which may still have taken effect. Send it again if that does no harm.';
 
-export function refuse({ id, method }: ApiRequest, { status, code, message, headers }: HttpError): Result {
-  log.debug('refused', { requestId: id, status, code });
+/** Answers with an error, and a link to the page of the documents that explains its code (RFC 8288; `help` is in IANA's list). */
+function refusal({ method, basePath }: ApiRequest, { status, code, message, headers }: HttpError): Result {
+  const link = `<${settings.apiUrl ?? basePath}/console/errors.html#${code}>; rel="help"`;
+  return resultOf(method, status, { error: message, code }, { ...headers, link });
+}
+
+export function refuse(request: ApiRequest, error: HttpError): Result {
+  const { status, code } = error;
+  log.debug('refused', { requestId: request.id, status, code });
   count(status < 500 ? 'Refused' : 'RequestsFailed');
-  return resultOf(method, status, { error: message, code }, headers);
+  return refusal(request, error);
 }
 
 export const failedForNow = (method: string): string =>
@@ -125,13 +132,12 @@ const errors: Middleware = {
       error: error ?? 'nothing was thrown',
     });
     count('RequestsFailed');
-    const code: HttpError['code'] = 'service_failed';
-    const { method } = request;
     // Loaded only now, because few requests fail.
     const { isFault } = await import('../job/fault.ts');
-    return isFault(error)
-      ? resultOf(method, 500, { error: failed(method), code })
-      : resultOf(method, 503, { error: failedForNow(method), code });
+    const said = isFault(error)
+      ? new HttpError(500, 'service_failed', failed(request.method))
+      : new HttpError(503, 'service_failed', failedForNow(request.method));
+    return refusal(request, said);
   },
 };
 

@@ -3,18 +3,10 @@ import { join } from 'node:path';
 import type { MarkdownEnv, MarkdownOptions } from 'vitepress';
 import { defineConfig } from 'vitepress';
 import type { Plugin } from 'vite';
-import { addresses, root, sidebar, targetOf } from './pages.ts';
+import { addresses, addressOf, isElsewhere, root, sectionsOfPages, slugify, targetOf } from '../pages.ts';
 import { searchOptions, tokenize } from './words.ts';
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-
-/** The anchors of the repository's hosting site: words in lower case, joined by hyphens. */
-const slugify = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .trim()
-    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(/\s/g, '-');
 
 /** The path of the site: pages of a repository on GitHub are below its name. */
 const base = process.env['DOCS_BASE'] ?? '/';
@@ -35,7 +27,7 @@ const markdown: MarkdownOptions = {
       for (const { children } of state.tokens)
         for (const [at, token] of children?.entries() ?? []) {
           const link = token.type === 'link_open' ? token.attrGet('href') : null;
-          if (link === null || /^(?:#|\w+:)/.test(link)) continue;
+          if (link === null || isElsewhere(link)) continue;
           const target = targetOf(document, link);
           const text = children?.[at + 1];
           if ('file' in target) {
@@ -43,7 +35,7 @@ const markdown: MarkdownOptions = {
             token.attrSet('href', `${base}${target.file}`);
             token.attrSet('target', '_blank');
           } else {
-            token.attrSet('href', target.href);
+            token.attrSet('href', addressOf(target.page) + target.anchor);
             // Names of files mean nothing here.
             if (text !== undefined && /^[\w-]+\.md$/.test(text.content)) text.content = target.title;
           }
@@ -89,7 +81,10 @@ export default defineConfig({
       { text: 'Errors', link: '/errors' },
       { text: `Version ${version}`, link: '/changelog' },
     ],
-    sidebar: sidebar(),
+    sidebar: sectionsOfPages().map(({ section, pages }) => ({
+      text: section,
+      items: pages.map(({ page, title }) => ({ text: title, link: addressOf(page) })),
+    })),
     outline: [2, 3],
     search: {
       provider: 'local',

@@ -11,6 +11,10 @@ const base = new URL('..', import.meta.url);
 /** The base URL as clients expect it, without a slash at the end. */
 export const baseUrl = base.href.replace(/\/$/, '');
 
+/** The URL of a page of the documents, which are beside the console. */
+export const documentUrl = (page: string, id = ''): URL =>
+  new URL(`console/${page}.html${id === '' ? '' : `#${id}`}`, base);
+
 export interface Request {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path, from `v2/`, with encoded variables: see {@link path}. */
@@ -208,3 +212,15 @@ function headersOf(pairs: readonly (readonly [name: string, value: string])[]): 
 
 export const sentenceOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
+
+/** Why a request failed, for the user. */
+export interface Problem {
+  readonly sentence: string;
+  /** The API's error code, which the documents explain; undefined if something other than the API answered. */
+  readonly code: string | undefined;
+}
+
+export const problemOf = (error: unknown): Problem => ({
+  sentence: sentenceOf(error),
+  code: error instanceof Refusal ? error.code : undefined,
+});

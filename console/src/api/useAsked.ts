@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { live, onLiveChange } from './live.ts';
-import { askUntilFound, queryAt, sentenceOf, type Request } from './client.ts';
+import { askUntilFound, problemOf, queryAt, sentenceOf, type Problem, type Request } from './client.ts';
 import { Recent, returned } from '../place.ts';
 import { count } from '../ui/basics.tsx';
 import { forgetFailures, showToast } from '../ui/toast.tsx';
@@ -11,7 +11,7 @@ export interface Asked<T> {
   /** The last answer, until the next one arrives. */
   readonly answer: T | undefined;
   readonly cursor: string | undefined;
-  readonly error: string | undefined;
+  readonly error: Problem | undefined;
   readonly again: () => void;
 }
 
@@ -63,7 +63,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
         if (!ending.signal.aborted) setState({ key, ...page });
       } catch (error) {
         if (ending.signal.aborted) return;
-        setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
+        setState((before) => ({ ...(before.key === key ? before : {}), key, error: problemOf(error) }));
       }
       if (everyMs > 0 && !ending.signal.aborted) {
         const pauseMs = Math.max(everyMs, restMs, restFactor * (performance.now() - begun));
@@ -122,7 +122,7 @@ const keyOf = ({ api, path, query, headers }: Request): string =>
 
 export interface Paged<T> {
   readonly items: readonly T[] | undefined;
-  readonly error: string | undefined;
+  readonly error: Problem | undefined;
   /** Loads the next page; undefined after the last. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
@@ -174,7 +174,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const [loaded, setLoaded] = useState<Loaded<Readable<z.infer<Shape>>> | undefined>(() =>
     foundAgain(shape, key),
   );
-  const [failure, setFailure] = useState<string>();
+  const [failure, setFailure] = useState<Problem>();
   const [isLoading, setLoading] = useState(false);
   const own = loaded?.key === key ? loaded : undefined;
   const restOf = (page: Readable<z.infer<Shape>>): number => restForRowMs * itemsOf(page).length;
@@ -204,7 +204,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
       left.set(key, list);
       setLoaded(list);
     } catch (error) {
-      setFailure(sentenceOf(error));
+      setFailure(problemOf(error));
     }
     setLoading(false);
   };
@@ -231,7 +231,7 @@ export type Work = () => Promise<string | undefined>;
 
 export interface Action {
   readonly isRunning: boolean;
-  readonly error: string | undefined;
+  readonly error: Problem | undefined;
   /** Runs the work unless other work is running. A toast shows the result. */
   readonly run: (work: Work) => Promise<boolean>;
 }
@@ -243,7 +243,7 @@ export interface Action {
  */
 export function useAction(failures: 'beside' | 'toast' = 'beside'): Action {
   const [isRunning, setRunning] = useState(false);
-  const [error, setError] = useState<string>();
+  const [error, setError] = useState<Problem>();
   const running = useRef(false);
   const run = useCallback(async (work: Work) => {
     if (running.current) return false;
@@ -256,7 +256,7 @@ export function useAction(failures: 'beside' | 'toast' = 'beside'): Action {
       if (done !== undefined) showToast(done);
       return true;
     } catch (caught) {
-      setError(sentenceOf(caught));
+      setError(problemOf(caught));
       if (failures === 'toast') showToast(sentenceOf(caught), 'failure');
       return false;
     } finally {

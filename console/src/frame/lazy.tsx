@@ -29,7 +29,11 @@ export function lazy(title: string, load: () => Promise<Screen>): Screen {
       <Page title={title}>
         {isFailed ? (
           <Failure
-            error="The screen cannot be loaded: the service cannot be reached, or has a new version of this page."
+            error={{
+              sentence:
+                'The screen cannot be loaded: the service cannot be reached, or has a new version of this page.',
+              code: undefined,
+            }}
             again={() => {
               location.reload();
             }}

@@ -1,4 +1,4 @@
-/** The palette finds screens, things by their id or a part of their name, and messages by label or body. */
+/** The palette finds screens, things by their id or a part of their name, documents, and messages by label or body. */
 import { useEffect, useId, useState } from 'preact/hooks';
 import { accounts } from '../../../lambdas/wire/accountAnswers.ts';
 import type { Answer } from '../../../lambdas/wire/answers.ts';
@@ -11,12 +11,14 @@ import { hrefOfHost, hrefOfRun, hrefOfSchedule } from '../screens/links.tsx';
 import { credentialsOf, type Api } from '../session.ts';
 import { countOf } from '../ui/basics.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { documents, findDocuments } from './documents.ts';
 import type { Screen } from './screens.tsx';
 
 interface Found {
   readonly name: string;
   readonly kind: string;
-  readonly address: () => string | Promise<string>;
+  /** A place in the console, or a URL, which is opened beside it. */
+  readonly address: () => string | URL | Promise<string>;
 }
 
 /** Finds the page of a dead letter. A dead letter of a run is shown on the run's page. */
@@ -48,7 +50,12 @@ const searchesFor = (text: string): readonly Found[] =>
     address: () => href([screen], { [filter]: text }),
   }));
 
-function find(text: string, screens: readonly Screen[], names: readonly Found[]): readonly Found[] {
+function find(
+  text: string,
+  screens: readonly Screen[],
+  names: readonly Found[],
+  pages: Answer<typeof documents>,
+): readonly Found[] {
   const words = text.trim().toLowerCase();
   const [id] = /(?:msg|wfr|dlq|scd)_[\w.-]+/.exec(text) ?? [];
   const things = ids.flatMap(([prefix, kind, address]) =>
@@ -63,11 +70,14 @@ function find(text: string, screens: readonly Screen[], names: readonly Found[])
       ([name, screen]) => name.toLowerCase().includes(words) && screens.some(({ path }) => path === screen),
     )
     .map(([name, screen]) => ({ name, kind: 'Part of a screen', address: () => href([screen]) }));
-  return words === '' || !screens.some(({ path }) => path === 'messages')
-    ? words === ''
-      ? named
-      : [...named, ...names, ...parts]
-    : [...named, ...names, ...parts, ...searchesFor(text.trim())];
+  if (words === '') return named;
+  const written = findDocuments(pages, words).map(({ name, url }) => ({
+    name,
+    kind: 'Document',
+    address: () => url,
+  }));
+  const isOfMessages = screens.some(({ path }) => path === 'messages');
+  return [...named, ...names, ...parts, ...written, ...(isOfMessages ? searchesFor(text.trim()) : [])];
 }
 
 type FoundName = Answer<typeof foundNames>['results'][number];
@@ -146,7 +156,8 @@ export function Palette({ screens, onClose }: ScreensProps) {
   const action = useAction();
   const id = useId();
   const names = useNames(text.trim(), screens);
-  const found = find(text, screens, names ?? []);
+  const pages = useAsked(documents, { path: 'console/documents.json' });
+  const found = find(text, screens, names ?? [], pages.answer ?? []);
   // The choice does not change when more names arrive.
   const chosen = Math.max(
     0,
@@ -157,7 +168,8 @@ export function Palette({ screens, onClose }: ScreensProps) {
     void action.run(async () => {
       const address = await one.address();
       onClose();
-      go(address);
+      if (address instanceof URL) window.open(address, '_blank', 'noopener');
+      else go(address);
       return undefined;
     });
   };
@@ -181,7 +193,7 @@ export function Palette({ screens, onClose }: ScreensProps) {
           autocomplete="off"
           spellcheck={false}
           autofocus
-          placeholder="A screen, a queue, a host, a label, an id: msg_… wfr_… dlq_… scd_…"
+          placeholder="A screen, a queue, a host, a document, an id: msg_… wfr_…"
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value);
@@ -212,7 +224,8 @@ export function Palette({ screens, onClose }: ScreensProps) {
           ))}
         </ul>
         <p class={action.error === undefined ? 'hint' : 'wrong'} role="status">
-          {action.error ??
+          {action.error?.sentence ??
+            pages.error?.sentence ??
             (found.length === 0
               ? names === undefined
                 ? 'Searching…'

@@ -1,7 +1,9 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useReducer, useState } from 'preact/hooks';
+import type { Problem } from '../api/client.ts';
 import { asLeft, href, markBack, type Place } from '../place.ts';
 import { product, Whose } from '../title.ts';
+import { Explained } from './explained.tsx';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
   names.filter(Boolean).join(' ');
@@ -198,9 +200,11 @@ export const Empty = ({ title, children }: EmptyProps) => (
   </div>
 );
 
-export const Failure = ({ error, again }: { readonly error: string; readonly again?: () => void }) => (
+export const Failure = ({ error, again }: { readonly error: Problem; readonly again?: () => void }) => (
   <div class="failure row spread" role="alert">
-    <p>{error}</p>
+    <p>
+      <Explained error={error} />
+    </p>
     {again && <Button onClick={again}>Try again</Button>}
   </div>
 );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Action, useAction, type Work } from '../api/useAsked.ts';
 import { Button, Visible } from './basics.tsx';
+import { Explained } from './explained.tsx';
 import { Refused } from './fields.tsx';
 
 interface DialogProps {
@@ -133,7 +134,7 @@ export function Form({ action, work, then, yes, isDangerous, isReady = true, end
     setForgotten(false);
     find();
   }, [error]);
-  const sentence = isForgotten ? undefined : error;
+  const problem = isForgotten ? undefined : error;
   const forget = (): void => {
     setForgotten(true);
   };
@@ -143,7 +144,7 @@ export function Form({ action, work, then, yes, isDangerous, isReady = true, end
   };
   return (
     <form ref={form} {...attributes} onSubmit={(event) => void submit(event)}>
-      <Refused.Provider value={{ sentence, forget, find }}>{children}</Refused.Provider>
+      <Refused.Provider value={{ sentence: problem?.sentence, forget, find }}>{children}</Refused.Provider>
       {end(
         <Button
           type="submit"
@@ -153,9 +154,9 @@ export function Form({ action, work, then, yes, isDangerous, isReady = true, end
         >
           {yes}
         </Button>,
-        sentence !== undefined && !isUnderField && (
+        problem !== undefined && !isUnderField && (
           <p class="wrong" role="alert">
-            {sentence}
+            <Explained error={problem} />
           </p>
         ),
       )}

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-l
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { writeConsole } from '../../../console/build.ts';
+import { errorCodes } from '../../../lambdas/error/errorCodes.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
@@ -31,6 +32,38 @@ describe('the address of the console', () => {
     const file = new URL(script, `https://example.com${path}`).pathname;
     expect(file.startsWith(`${path}/app-`)).toBe(true);
     expect((await answerTo(file)).statusCode).toBe(200);
+  });
+
+  it('has the documents beside it: each link leads to a page, a heading or a file, and each error code has a heading', async () => {
+    const valuesOf = (html: string, attribute: string): readonly string[] =>
+      [...html.matchAll(new RegExp(` ${attribute}="([^"]*)"`, 'g'))].map(([, value = '']) => value);
+    const read = async (name: string): Promise<string> => {
+      const { statusCode, body } = await answerTo(`/console/${name}`);
+      expect([name, statusCode]).toEqual([name, 200]);
+      return Buffer.from(body, 'base64').toString();
+    };
+    const index = z.array(z.object({ page: z.string() })).parse(JSON.parse(await read('documents.json')));
+    const pages = new Map<string, string>(
+      await Promise.all(index.map(async ({ page }) => [`${page}.html`, await read(`${page}.html`)] as const)),
+    );
+    const ids = new Map([...pages].map(([name, html]) => [name, new Set(valuesOf(html, 'id'))]));
+    expect(pages.size).toBeGreaterThan(50);
+    for (const [name, html] of pages) {
+      expect(html).not.toContain('<!-- ');
+      for (const link of new Set([...valuesOf(html, 'href'), ...valuesOf(html, 'src')])) {
+        const { pathname, hash, host } = new URL(link, `http://example.invalid/console/${name}`);
+        if (host !== 'example.invalid' || pathname === '/console') continue;
+        const file = pathname.replace('/console/', '');
+        if (hash === '') await read(file);
+        else
+          expect([name, link, ids.get(file)?.has(decodeURIComponent(hash.slice(1)))]).toEqual([
+            name,
+            link,
+            true,
+          ]);
+      }
+    }
+    for (const code of Object.keys(errorCodes)) expect(ids.get('errors.html')).toContain(code);
   });
 
   it('that ends with a slash redirects to the one without, which relative names need', async () => {

@@ -69,7 +69,8 @@ const usedEveryMs = 60_000;
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
   const request = { api: 'management', path: path`v2/svc/stats/${id}` } as const;
   const { answer, error } = useAsked(accountStats, request, usedEveryMs);
-  if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;
+  if (answer === undefined)
+    return <span title={error?.sentence}>{error === undefined ? '…' : 'not known'}</span>;
   const cost = dollars(answer.total_monthly_billing);
   const { failed_today: failed, waiting, counted_at: at } = answer;
   const counts = `${count(failed)} failed, ${count(waiting)} waiting`;

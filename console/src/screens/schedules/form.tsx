@@ -200,7 +200,7 @@ function ScheduleForm({ of }: { readonly of?: One }) {
   };
   const shown = (...only: readonly (keyof Texts)[]) => (
     <FieldsOf
-      fields={{ ...fields, cron: { ...fields.cron, error: cron.error } }}
+      fields={{ ...fields, cron: { ...fields.cron, error: cron.error?.sentence } }}
       only={only}
       texts={texts}
       onChange={(changed) => {

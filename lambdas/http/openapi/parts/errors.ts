@@ -66,6 +66,10 @@ const whole = (description: string): Header => ({ description, schema: { type: '
 
 const retryAfter = { 'Retry-After': whole('Seconds to wait before the next request.') };
 
+const link = {
+  Link: text('The page about the error code, with `rel="help"`. Absent if API Gateway itself refuses.'),
+};
+
 export const overDay =
   "The account's limit max_requests_per_day_hard is 10000; 10000 messages were sent today, and this would be 1 more. The next day begins at 2026-01-02T00:00:00.000Z.";
 export const overBudget =
@@ -262,7 +266,7 @@ interface Refused {
 
 export interface ErrorResponse {
   readonly description: string;
-  readonly headers?: AnswerHeaders;
+  readonly headers: AnswerHeaders;
   readonly content: {
     readonly 'application/json': {
       readonly schema: Reference;
@@ -285,13 +289,13 @@ export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
       ...(own[status] ?? []),
     ];
     if (examples.length === 0) return [];
-    const headers = common.reduce<AnswerHeaders>((all, one) => ({ ...all, ...one.headers }), {});
+    const headers = common.reduce<AnswerHeaders>((all, one) => ({ ...all, ...one.headers }), link);
     const shown = examples.map(
       ([code, error], index) => [`error${index + 1}`, { value: { error, code } }] as const,
     );
     const response = {
       description,
-      ...(Object.keys(headers).length > 0 && { headers }),
+      headers,
       content: {
         'application/json': { schema: schemaOf('Error'), examples: Object.fromEntries(shown) },
       },

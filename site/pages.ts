@@ -1,8 +1,8 @@
-/** The pages of the site, and where the sidebar shows them. */
+/** The documents as pages, on the site and beside the console, and the order of both. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 
-export const root = resolve(import.meta.dirname, '../..');
+export const root = resolve(import.meta.dirname, '..');
 
 /** Documents outside of `docs/`, and their addresses. */
 const others: Readonly<Record<string, string>> = {
@@ -75,42 +75,55 @@ export function titleOf(address: string): string {
   return title.replaceAll('`', '');
 }
 
-/** @throws Error that names the documents without a section */
-export function sidebar() {
+/**
+ * @returns the pages of each section
+ * @throws Error that names the documents without a section
+ */
+export function sectionsOfPages() {
   const shown = new Set(Object.values(sections).flat());
   const missing = [...addresses.values()].filter((address) => !shown.has(address));
-  if (missing.length > 0)
-    throw new Error(`site/.vitepress/pages.ts has no section for ${missing.join(', ')}.`);
-  return Object.entries(sections).flatMap(([text, pages]) =>
+  if (missing.length > 0) throw new Error(`site/pages.ts has no section for ${missing.join(', ')}.`);
+  return Object.entries(sections).flatMap(([section, pages]) =>
     pages.length === 0
       ? []
       : [
           {
-            text,
-            items: pages.map((page) => ({
-              text: page === 'index' ? 'Overview' : titleOf(page),
-              link: addressOf(page),
-            })),
+            section,
+            pages: pages.map((page) => ({ page, title: page === 'index' ? 'Overview' : titleOf(page) })),
           },
         ],
   );
 }
 
-const addressOf = (page: string): string => (page === 'index' ? '/' : `/${page}`);
+/** The link of a page on the site. */
+export const addressOf = (page: string): string => (page === 'index' ? '/' : `/${page}`);
 
-type Target = { readonly href: string; readonly title: string } | { readonly file: string };
+/** The anchors of the repository's hosting site: words in lower case, joined by hyphens. */
+export const slugify = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .trim()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
+
+type Target =
+  /** The anchor is empty, or starts with `#`. */
+  { readonly page: string; readonly anchor: string; readonly title: string } | { readonly file: string };
 
 /**
  * Finds the page that a document links to, or the file, of which the site has a copy.
  *
+ * @param document the path of its file from the root
  * @throws Error if there is no such file
  */
 export function targetOf(document: string, link: string): Target {
-  const [path = '', anchor] = link.split('#');
+  const [path = '', ...anchor] = link.split(/(?=#)/);
   const file = posix.join(posix.dirname(document), path);
   const page = addresses.get(file);
-  if (page !== undefined)
-    return { href: `${addressOf(page)}${anchor === undefined ? '' : `#${anchor}`}`, title: titleOf(page) };
+  if (page !== undefined) return { page, anchor: anchor.join(''), title: titleOf(page) };
   if (!existsSync(join(root, file))) throw new Error(`${document} links to ${link}, which does not exist.`);
   return { file };
 }
+
+/** Whether a link stays on its page or leaves the documents. */
+export const isElsewhere = (link: string): boolean => /^(?:#|\w+:)/.test(link);
