@@ -1,16 +1,12 @@
 /** Builds the console: bundles its source, names each file by its content, and compresses it. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, buildSync, type Metafile } from 'esbuild';
+import { root } from '../site/pages.ts';
 import { makeDocuments } from './documents.ts';
 import { writeFolder } from './writeFolder.ts';
-
-/** The repository's folder. This file runs from source, or from a bundle in a folder below. */
-const root = (function above(folder: string): string {
-  return existsSync(join(folder, 'console/index.html')) ? folder : above(dirname(folder));
-})(import.meta.dirname);
 
 const hashed = (name: string, content: Uint8Array): string => {
   const end = extname(name);

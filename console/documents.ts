@@ -47,7 +47,8 @@ function render(document: string, linked: Set<string>) {
     },
   });
   const body = marked.parse(readFileSync(join(root, document), 'utf8'), { async: false });
-  return { body, headings };
+  // Keys reach each part that scrolls sideways.
+  return { body: body.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">'), headings };
 }
 
 const navigation = (current: string): string =>

@@ -1,8 +1,11 @@
 /** The documents as pages, on the site and beside the console, and the order of both. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, posix, resolve } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 
-export const root = resolve(import.meta.dirname, '..');
+/** The repository's folder. This file runs from source, or from a bundle in a folder below. */
+export const root = (function above(folder: string): string {
+  return existsSync(join(folder, 'console/index.html')) ? folder : above(dirname(folder));
+})(import.meta.dirname);
 
 /** Documents outside of `docs/`, and their addresses. */
 const others: Readonly<Record<string, string>> = {

@@ -245,8 +245,46 @@ describe('The palette', () => {
     await page.getByRole('heading', { name: `the-${text}`, level: 1 }).waitFor();
     await page.keyboard.press('Control+k');
     await input.fill('named tok');
-    await page.getByRole('option', { name: 'Named tokens' }).click();
+    await page.getByRole('option', { name: 'Named tokens Part of a screen' }).click();
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+  });
+
+  it('finds pages of the documents and their headings, and so does an error, which leads to its code', async () => {
+    const page = await openConsole({
+      at: '#/messages/msg_0',
+      viewport: { width: 320, height: 700 },
+      refusals: [404],
+    });
+    const context = page.context();
+    const opened = async (open: () => Promise<void>): Promise<typeof page> => {
+      const [document] = await Promise.all([context.waitForEvent('page'), open()]);
+      await document.getByRole('heading', { level: 1 }).waitFor();
+      return document;
+    };
+    const error = await opened(() => page.getByRole('link', { name: 'About this error' }).click());
+    expect(error.url()).toMatch(/\/console\/errors\.html#message_not_found$/);
+    await page.keyboard.press('Control+k');
+    const input = page.getByRole('combobox');
+    await input.fill('cursor_inv');
+    const named = await opened(() => page.getByRole('option', { name: 'Refusals: cursor_invalid' }).click());
+    expect(named.url()).toMatch(/#cursor_invalid$/);
+    await expect
+      .poll(() =>
+        named.evaluate("document.querySelector(':target').getBoundingClientRect().top < innerHeight"),
+      )
+      .toBe(true);
+    await page.keyboard.press('Control+k');
+    await input.fill('a host is down');
+    await page.getByRole('option', { name: 'A host is down Document' }).waitFor();
+    const guide = await opened(() => input.press('Enter'));
+    for (const [width, height] of [
+      [320, 700],
+      [768, 1024],
+      [1440, 900],
+    ] as const) {
+      await guide.setViewportSize({ width, height });
+      expect([width, await barriersOf(guide), await isTooWide(guide)]).toEqual([width, [], false]);
+    }
   });
 
   it('finds the object of a pasted id', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { messageIdOf, publish } from '../support/publish.ts';
+import { messageIdOf, publish, service } from '../support/publish.ts';
 
 const logs = z.object({ logs: z.array(z.looseObject({ state: z.string() })) });
 
@@ -44,15 +44,19 @@ describe('the echo', () => {
     expect(states).toContainEqual(['FAILED', undefined]);
   });
 
-  it('shows bytes in base64, and hides what is redacted', async () => {
+  // The emulator reads bodies as text, and replaces invalid bytes.
+  it.runIf(service.target === 'local')('shows bytes in base64', async () => {
     const bytes = messageIdOf(await publish('http://echo.invalid', { body: new Uint8Array([0xff, 0]) }));
+    expect(seenIn((await logOf(bytes))[0])).toMatchObject({ bodyBase64: '/wA=' });
+  });
+
+  it('hides what is redacted', async () => {
     const hidden = messageIdOf(
       await publish('https://echo.invalid/', {
         headers: { 'Svc-Redact-Fields': 'body,header[x-secret]', 'Svc-Forward-X-Secret': 's3cret' },
         body: 's3cret',
       }),
     );
-    expect(seenIn((await logOf(bytes))[0])).toMatchObject({ bodyBase64: '/wA=' });
     expect(JSON.stringify(seenIn((await logOf(hidden))[0]))).not.toContain('s3cret');
   });
 

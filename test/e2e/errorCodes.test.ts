@@ -71,6 +71,19 @@ describe('a refusal has a code', () => {
     ]);
   });
 
+  it('and a link to the page that explains it, which needs no token', async () => {
+    const unknown = await api('GET', '/v2/messages/msg_0');
+    const [, link = ''] = /^<(.+)>; rel="help"$/.exec(unknown.headers.get('link') ?? '') ?? [];
+    const page = new URL(link, `${service.url}/v2/messages/msg_0`);
+    expect(page.hash).toBe('#message_not_found');
+    const shown = await fetch(page);
+    expect([shown.status, shown.headers.get('content-type'), await shown.text()]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      expect.stringContaining('<h3 id="message_not_found">'),
+    ]);
+  });
+
   it('in a batch, too, if the month’s budget does not suffice for all messages', async () => {
     const entry = z.array(z.object({ code: z.optional(z.string()), status: z.optional(z.int()) }));
     const { token } = await makeAccount({ budget: 1 });

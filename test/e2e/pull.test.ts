@@ -98,7 +98,8 @@ describe('a message to a name', () => {
     expect((await asked).map(({ messageId }) => messageId)).toEqual([id]);
   });
 
-  it('is shown in base64 if its body is not text', async () => {
+  // The emulator reads bodies as text, and replaces invalid bytes.
+  it.runIf(service.target === 'local')('is shown in base64 if its body is not text', async () => {
     const name = unique('name');
     await send(name, {}, new Uint8Array([0xff, 0]));
     expect(await first(name)).toMatchObject({ bodyBase64: '/wA=' });

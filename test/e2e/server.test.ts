@@ -150,6 +150,10 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
       const console = await fetch(`${url}/console`);
       expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('<script')]);
       expect((await call('/v2/openapi.json', {}, url)).json).toMatchObject({ servers: [{ url: '/queue' }] });
+      const refused = await call('/v2/messages', {}, url);
+      expect(refused.headers.get('link')).toBe(
+        `<${publicUrl}/console/errors.html#token_missing>; rel="help"`,
+      );
     }
     // The rest of the host belongs to others, and may be a destination.
     const init = { url: `http://127.0.0.1:${port}`, token, headers: { 'Svc-Delay': '1h' } };

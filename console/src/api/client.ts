@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
-import { parsed } from '../ui/json.ts';
+import { parsed } from './json.ts';
 import { changeLive } from './live.ts';
 
 /** The base URL of the API: this file is served as `<base>console/<file>`. */

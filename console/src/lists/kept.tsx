@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import * as z from 'zod/mini';
 import { go, href, type Place } from '../place.ts';
 import { ActionForm } from '../ui/action.tsx';
-import { parsed } from '../ui/json.ts';
+import { parsed } from '../api/json.ts';
 import { Button, Choices } from '../ui/basics.tsx';
 
 const key = 'svc.filters';

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { Button, bytes, Copy, useSwitch, Visible } from './basics.tsx';
 import { pairsOf } from './headerLines.ts';
-import { parsed } from './json.ts';
+import { parsed } from '../api/json.ts';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 import { isSecretHeader } from '../../../lambdas/wire/secretHeaders.ts';
 import { useMayWrite } from '../access.ts';

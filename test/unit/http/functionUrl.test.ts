@@ -115,7 +115,10 @@ describe('a request to the publish URL', () => {
   }
   const refused = (statusCode: number, code: string, error: string) => ({
     statusCode,
-    headers: { 'content-type': 'application/json' },
+    headers: {
+      'content-type': 'application/json',
+      link: `<https://api.invalid/api/console/errors.html#${code}>; rel="help"`,
+    },
     body: JSON.stringify({ error, code }),
     passed: 0,
   });

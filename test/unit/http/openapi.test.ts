@@ -245,7 +245,7 @@ describe('the described limits', () => {
     ['post', '/v2/dlq/retry/{dlqId}', document, [...burst, ...daily]],
     ['get', '/v2/{brand}/users', managementDocument, []],
   ])('of %s %s have the headers that tell when to go on', (method, path, within, headers) => {
-    expect(headersOf(within, method, path, 429)).toEqual(['Retry-After', ...headers]);
+    expect(headersOf(within, method, path, 429)).toEqual(['Retry-After', ...headers, 'Link']);
     const refused = within.paths[path]?.[method]?.responses[412];
     const mayCost = JSON.stringify(resolve(refused, within) ?? '').includes("The account's budget is");
     expect(mayCost).toBe(headers.includes('RateLimit-Limit'));

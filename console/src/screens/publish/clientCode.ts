@@ -1,5 +1,5 @@
 /** A publish request as code for the published client, `@upstash/qstash`. */
-import { parsed } from '../../ui/json.ts';
+import { parsed } from '../../api/json.ts';
 import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 

@@ -1,4 +1,4 @@
-import { parsed } from '../../ui/json.ts';
+import { parsed } from '../../api/json.ts';
 
 /**
  * The value that a failure function returned. Workflow clients answer `{"result":…}`, or `{}` if there is

@@ -8,7 +8,7 @@ import { Act, ActionForm, Deletes, sends } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Empty, DetailList, Failure, Page, State } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
-import { parsed } from '../../ui/json.ts';
+import { parsed } from '../../api/json.ts';
 import { Time, duration, exactly } from '../../ui/time.tsx';
 import { returnedIn } from './failure.ts';
 import { requestFor, RerunHanging, RerunOne } from './rerun.tsx';

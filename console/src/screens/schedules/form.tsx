@@ -12,7 +12,7 @@ import { ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
 import { Form } from '../../ui/dialog.tsx';
 import { Checkbox } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
-import { parsed } from '../../ui/json.ts';
+import { parsed } from '../../api/json.ts';
 import { SettingFields } from '../../ui/settings.tsx';
 import {
   headerOf,

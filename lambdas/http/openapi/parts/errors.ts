@@ -289,13 +289,13 @@ export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
       ...(own[status] ?? []),
     ];
     if (examples.length === 0) return [];
-    const headers = common.reduce<AnswerHeaders>((all, one) => ({ ...all, ...one.headers }), link);
+    const headers = common.reduce<AnswerHeaders>((all, one) => ({ ...all, ...one.headers }), {});
     const shown = examples.map(
       ([code, error], index) => [`error${index + 1}`, { value: { error, code } }] as const,
     );
     const response = {
       description,
-      headers,
+      headers: { ...headers, ...link },
       content: {
         'application/json': { schema: schemaOf('Error'), examples: Object.fromEntries(shown) },
       },
