@@ -2,7 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Marked, type Token } from 'marked';
-import { addresses, isElsewhere, root, sectionsOfPages, slugify, targetOf, titleOf } from '../site/pages.ts';
+import {
+  addresses,
+  isElsewhere,
+  isFileName,
+  root,
+  sectionsOfPages,
+  slugify,
+  targetOf,
+  titleOf,
+} from '../site/pages.ts';
 
 /** The name of a page's file, without `.html`. All files are in one folder. */
 const nameOf = (page: string): string => (page === 'index' ? 'documents' : page.replaceAll('/', '-'));
@@ -18,13 +27,6 @@ interface Heading {
 /** Renders one document. Its links lead to the other pages, and `linked` gets the files that it shows or links to. */
 function render(document: string, linked: Set<string>) {
   const headings: Heading[] = [];
-  const hrefOf = (link: string): string => {
-    if (isElsewhere(link)) return link;
-    const target = targetOf(document, link);
-    if ('page' in target) return `${nameOf(target.page)}.html${target.anchor}`;
-    linked.add(target.file);
-    return basename(target.file);
-  };
   const plain = (tokens: readonly Token[]): string =>
     tokens
       .map((token) =>
@@ -33,7 +35,18 @@ function render(document: string, linked: Set<string>) {
       .join('');
   const marked = new Marked({
     walkTokens: (token) => {
-      if (token.type === 'link' || token.type === 'image') token['href'] = hrefOf(String(token['href']));
+      if (token.type !== 'link' && token.type !== 'image') return;
+      const link = String(token['href']);
+      if (isElsewhere(link)) return;
+      const target = targetOf(document, link);
+      if ('file' in target) {
+        linked.add(target.file);
+        token['href'] = basename(target.file);
+        return;
+      }
+      token['href'] = `${nameOf(target.page)}.html${target.anchor}`;
+      if (isFileName(String(token['text'])))
+        token.tokens = [{ type: 'text', raw: target.title, text: target.title }];
     },
     renderer: {
       heading({ tokens, depth }) {

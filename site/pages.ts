@@ -128,5 +128,8 @@ export function targetOf(document: string, link: string): Target {
   return { file };
 }
 
+/** Whether a link's text is the name of a document, which means nothing to readers of pages. */
+export const isFileName = (text: string): boolean => /^(?:docs\/)?[\w-]+\.md$/.test(text);
+
 /** Whether a link stays on its page or leaves the documents. */
 export const isElsewhere = (link: string): boolean => /^(?:#|\w+:)/.test(link);

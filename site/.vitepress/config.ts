@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import type { MarkdownEnv, MarkdownOptions } from 'vitepress';
 import { defineConfig } from 'vitepress';
 import type { Plugin } from 'vite';
-import { addresses, addressOf, isElsewhere, root, sectionsOfPages, slugify, targetOf } from '../pages.ts';
+import {
+  addresses,
+  addressOf,
+  isElsewhere,
+  isFileName,
+  root,
+  sectionsOfPages,
+  slugify,
+  targetOf,
+} from '../pages.ts';
 import { searchOptions, tokenize } from './words.ts';
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -36,8 +45,7 @@ const markdown: MarkdownOptions = {
             token.attrSet('target', '_blank');
           } else {
             token.attrSet('href', addressOf(target.page) + target.anchor);
-            // Names of files mean nothing here.
-            if (text !== undefined && /^[\w-]+\.md$/.test(text.content)) text.content = target.title;
+            if (text !== undefined && isFileName(text.content)) text.content = target.title;
           }
         }
     });
