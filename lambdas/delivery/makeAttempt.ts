@@ -1,5 +1,6 @@
 import { measure } from '../aws/metrics.ts';
 import { verdictOf } from '../circuit/verdict.ts';
+import { isPull } from '../destination/pull.ts';
 import type { AttemptJob } from '../job/job.ts';
 import { noteTime } from '../job/slowJobs.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
@@ -7,7 +8,7 @@ import { type MessageHistory } from '../message/history.ts';
 import { dueTimeOf } from '../message/status.ts';
 import { now } from '../shared/clock.ts';
 import { callDestination } from './callDestination.ts';
-import { deferralOf, isPull } from './rules/deferral.ts';
+import { deferralOf } from './rules/deferral.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { decide } from './outcome.ts';
 import type { ReadyMessage } from './readyMessage.ts';

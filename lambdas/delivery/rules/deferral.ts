@@ -2,8 +2,6 @@ import { isPull } from '../../destination/pull.ts';
 import type { Message, OpenAttempt } from '../../message/message.ts';
 import { formatDuration } from '../../value/duration.ts';
 
-export { isPull };
-
 /**
  * How long an attempt stays open after a 202, in milliseconds.
  *
