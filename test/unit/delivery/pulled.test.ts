@@ -9,6 +9,7 @@ const importPulling = async () => ({
   ...(await import('../../../lambdas/delivery/pulled.ts')),
   ...(await import('../../../lambdas/delivery/extend.ts')),
   ...(await import('../../../lambdas/delivery/complete.ts')),
+  ...(await import('../../../lambdas/delivery/store/offers.ts')),
 });
 
 let fixture: Fixture;
@@ -78,6 +79,89 @@ describe('the calls of a message to a name', () => {
     fixture.reset();
     expect(await take(name)).toEqual([]);
     expect(fixture.operations()).toEqual({ QueryCommand: 1 });
+  });
+});
+
+describe('a line of 1,000 offers', () => {
+  const labels = ['東京'];
+  /** Offers without messages: a look at any of them would remove it. */
+  const offerMany = (name: string, startedAt: number) =>
+    Promise.all(
+      Array.from({ length: 1_000 }, (_, number) =>
+        lambdas.putOffer(
+          {
+            ...message,
+            url: `pull:${name}`,
+            labels,
+            messageId: `msg_${number}`,
+          },
+          { number: 0, startedAt: startedAt + number, until: startedAt + hourMs },
+        ),
+      ),
+    );
+  const holdFor = async (kind: 'host' | 'label' | 'account', which: string, waitMs: number) => {
+    const { id } = fixture.account;
+    const read = async () => (await fixture.loadAccount(id, true)) ?? fixture.account;
+    await lambdas.hold({ account: await read() }, kind, which, Buffer.from('{}'));
+    const account = await read();
+    return {
+      take: async (name: string) => {
+        fixture.reset();
+        const taking = { name, count: 1, waitMs, withinMs: hourMs };
+        return (await lambdas.takeAll(account, taking)).messages.map(({ messageId }) => messageId);
+      },
+      release: () => lambdas.release(account, kind, which),
+    };
+  };
+  let message: Awaited<ReturnType<typeof load>>['message'];
+  let name = '';
+  let messageId = '';
+  beforeEach(async () => {
+    ({ name } = new Fate());
+    messageId = await send(name);
+    await fixture.doJobs();
+    ({ message } = await load(messageId));
+  });
+
+  it('is read no further than what was asked for', async () => {
+    await offerMany(name, Date.now() + hourMs);
+    fixture.reset();
+    const { messages } = await lambdas.takeAll(fixture.account, {
+      name,
+      count: 1,
+      waitMs: 0,
+      withinMs: hourMs,
+    });
+    expect(messages.map((one) => one.messageId)).toEqual([messageId]);
+    // The first offers, and the message of one.
+    expect(fixture.operations()).toMatchObject({ QueryCommand: 2, DeleteItemCommand: 1 });
+  });
+
+  it.each(['host', 'account'] as const)('is not read while its %s is held', async (kind) => {
+    await offerMany(name, Date.now() + hourMs);
+    const { take: takeHeld, release } = await holdFor(kind, kind === 'host' ? `pull:${name}` : '', 3_000);
+    expect(await takeHeld(name)).toEqual([]);
+    // The hold at once, and after 0.5, 1.5 and 3 s.
+    const { GetItemCommand: looks, ...others } = fixture.operations();
+    expect(looks).toBeLessThanOrEqual(4);
+    expect(others).toEqual({});
+    await release();
+    expect(await takeHeld(name)).toEqual([messageId]);
+  });
+
+  it('with a held label lets others pass, and no held message is read', async () => {
+    await offerMany(name, Date.now() - hourMs);
+    const { take: takeHeld, release } = await holdFor('label', '東京', 0);
+    expect(await takeHeld(name)).toEqual([messageId]);
+    // 20, 40, 80, 160, 320 and 640 offers, and the one message.
+    expect(fixture.operations()).toMatchObject({
+      GetItemCommand: 1,
+      QueryCommand: 7,
+      DeleteItemCommand: 1,
+    });
+    expect(await takeHeld(name)).toEqual([]);
+    expect(fixture.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 6 });
+    await release();
   });
 });
 
