@@ -1,7 +1,7 @@
-/** Runs `svc-queue listen` as a process. */
+/** Runs `svc-queue listen` as a process, in a folder without a local stage. */
 import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { inject } from 'vitest';
-import { service } from './service.ts';
 
 export interface Listener {
   readonly output: () => string;
@@ -14,9 +14,10 @@ export interface Listener {
   readonly kill: () => Promise<unknown>;
 }
 
-export function startListener(args: readonly string[], token: string, url = service.url): Promise<Listener> {
+export function startListener(args: readonly string[], place: Readonly<Record<string, string>>): Listener {
   const child = spawn(process.execPath, [inject('bundledStage'), 'listen', ...args], {
-    env: { ...process.env, SVC_URL: url, SVC_TOKEN: token },
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], ...place },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -43,7 +44,7 @@ export function startListener(args: readonly string[], token: string, url = serv
         reject(new Error(`The listener ended: ${output}`));
       });
     });
-  return Promise.resolve({
+  return {
     output: () => output,
     said,
     ended,
@@ -52,5 +53,5 @@ export function startListener(args: readonly string[], token: string, url = serv
       child.kill('SIGKILL');
       return ended;
     },
-  });
+  };
 }
