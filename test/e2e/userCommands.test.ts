@@ -9,6 +9,7 @@ import * as z from 'zod/mini';
 import { api, unique } from '../support/api.ts';
 import { svcQueue } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
+import { startListener } from '../support/listener.ts';
 import { publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -134,6 +135,9 @@ describe('the commands for users', () => {
     expect((await svcQueue(['login', '--url', service.url], place, `${service.token}\n`)).code).toBe(0);
     expect(statSync(join(home, 'svc-queue/login')).mode & 0o777).toBe(0o600);
     expect((await svcQueue(['queues'], place)).stdout).toMatch(/^NAME +PARALLELISM /);
+    const listener = startListener(['1'], place);
+    await listener.said(/^pull:listen goes to /);
+    await listener.kill();
     const half = await svcQueue(['queues'], { ...place, SVC_URL: 'https://other.example' });
     expect(half.output).toMatch(/^The variable SVC_TOKEN is missing/);
   });
