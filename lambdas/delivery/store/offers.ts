@@ -12,12 +12,12 @@ import { pullNameOf, pullOf } from '../../destination/pull.ts';
 import type { Message, OpenAttempt } from '../../message/message.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 
-/** Labels and group are those by which a person holds deliveries. */
+/** Labels and group are those by which a person holds deliveries. Offers of earlier versions have none. */
 const shape = z.object({
   id: z.string(),
   messageId: z.string(),
   attempt: z.number(),
-  labels: z.array(z.string()),
+  labels: z._default(z.array(z.string()), []),
   topicName: z.optional(z.string()),
 });
 
