@@ -6,6 +6,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buffer } from 'node:stream/consumers';
+import { headerBytes, headerText } from '../lambdas/shared/headers.ts';
 import { parseDurationMs } from '../lambdas/value/duration.ts';
 import { pulled, type Pulled } from '../lambdas/wire/pullAnswers.ts';
 import { ask, type Connection } from './api/connection.ts';
@@ -14,12 +15,6 @@ import { OperateError } from './operateError.ts';
 import type { ListenOptions } from './listenOptions.ts';
 
 type Taken = Pulled['messages'][number];
-
-interface LocalAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, readonly string[]>>;
-  readonly body: Buffer;
-}
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -91,9 +86,7 @@ async function handle(send: Send, options: ListenOptions, one: Taken): Promise<v
     const ms = Math.round(performance.now() - begun);
     const path = `${options.target.pathname}${options.target.search}`;
     process.stdout.write(
-      `${new Date().toISOString()} ${one.method} ${path} ${status} ${ms} ms ${one.messageId} ${ended}`
-        .trimEnd()
-        .concat('\n'),
+      `${new Date().toISOString()} ${one.method} ${path} ${status} ${ms} ms ${one.messageId}${ended}\n`,
     );
   } finally {
     clearInterval(more);
@@ -101,7 +94,11 @@ async function handle(send: Send, options: ListenOptions, one: Taken): Promise<v
 }
 
 /** @returns what the listener adds to its line: nothing, or the service's refusal */
-async function complete(send: Send, one: Taken, { status, headers, body }: LocalAnswer): Promise<string> {
+async function complete(
+  send: Send,
+  one: Taken,
+  { status, headers, body }: Awaited<ReturnType<typeof request>>,
+): Promise<string> {
   const path = `complete/${one.completion}`;
   const bodyBase64 = body.subarray(0, largestBody).toString('base64');
   let refusal = await refusalOf(() => send(path, { status, headers, bodyBase64 }));
@@ -109,7 +106,11 @@ async function complete(send: Send, one: Taken, { status, headers, body }: Local
     const comment = 'The body of the answer was too large.';
     refusal = await refusalOf(() => send(path, { status, headers, comment }));
   }
-  return refusal === undefined ? '' : `(${refusal.message})`;
+  if (refusal?.status === 400) {
+    const comment = 'The headers of the answer were too large, or wrong.';
+    refusal = await refusalOf(() => send(path, { status, bodyBase64, comment }));
+  }
+  return refusal === undefined ? '' : ` (${refusal.message})`;
 }
 
 async function refusalOf(send: () => Promise<unknown>): Promise<ApiRefusal | undefined> {
@@ -123,22 +124,21 @@ async function refusalOf(send: () => Promise<unknown>): Promise<ApiRefusal | und
 }
 
 /** Makes the request of a message. It never rejects: without an answer, the answer is a 502 that says why. */
-async function request({ target, skipVerify }: ListenOptions, one: Taken): Promise<LocalAnswer> {
+async function request({ target, skipVerify }: ListenOptions, one: Taken) {
   const body =
     one.bodyBase64 === undefined ? Buffer.from(one.body ?? '') : Buffer.from(one.bodyBase64, 'base64');
-  const headers = Object.fromEntries(
-    Object.entries(one.headers).filter(([name]) => !ofConnection.test(name)),
-  );
+  const given = Object.entries(one.headers).filter(([name]) => !ofConnection.test(name));
+  const headers = Object.fromEntries(given.map(([name, values]) => [name, values.map(headerBytes)]));
   try {
     const incoming = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const { request: make } = target.protocol === 'https:' ? https : http;
-      make(target, { method: one.method, headers: latin1(headers), rejectUnauthorized: !skipVerify })
+      make(target, { method: one.method, headers, rejectUnauthorized: skipVerify !== true })
         .on('response', resolve)
         .on('error', reject)
         .end(body);
     });
     const answered = Object.entries(incoming.headersDistinct).flatMap(([name, values]) =>
-      values === undefined || ofConnection.test(name) ? [] : [[name, values] as const],
+      values === undefined || ofConnection.test(name) ? [] : [[name, values.map(headerText)] as const],
     );
     return {
       status: incoming.statusCode ?? 502,
@@ -154,15 +154,6 @@ async function request({ target, skipVerify }: ListenOptions, one: Taken): Promi
     };
   }
 }
-
-/** The service shows headers as text; a request has their bytes. */
-const latin1 = (headers: Taken['headers']): Record<string, string[]> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, values]) => [
-      name,
-      values.map((value) => Buffer.from(value).toString('latin1')),
-    ]),
-  );
 
 /**
  * Sends a request to the service, again until there is an answer.

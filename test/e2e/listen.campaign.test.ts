@@ -2,10 +2,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, type AccountRecord } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
+import { startSvcQueue, type Running } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodiesOf } from '../support/heldInbox.ts';
 import { limitForInstallsMs } from '../support/limits.ts';
-import { startListener, type Listener } from '../support/listener.ts';
 import { sizeOf } from '../support/sample.ts';
 import { service } from '../support/service.ts';
 import { startStage } from '../support/stage.ts';
@@ -21,7 +21,7 @@ const slowly = { timeout: limitForInstallsMs };
 const much = { max_requests_per_second: 10_000, max_requests_per_day: 1_000_000 };
 
 const receiver = useReceiver();
-const listeners: Listener[] = [];
+const listeners: Running[] = [];
 afterAll(() => Promise.all(listeners.map((one) => one.kill())));
 
 /** @param url of a service that may be down for a while */
@@ -49,7 +49,7 @@ async function campaign(
   url: string,
   { token }: Pick<AccountRecord, 'token'>,
   inWorkAtStrike: number,
-  strike: (running: Listener[], start: () => Listener) => Promise<void>,
+  strike: (running: Running[], start: () => Running) => Promise<void>,
 ): Promise<void> {
   const name = unique('name');
   let inWork = 0;
@@ -58,9 +58,9 @@ async function campaign(
     // One in fifty is slower than its listener's `--within`.
     setTimeout(() => response.end('東京'), count % 50 === 0 ? 1_500 : 20);
   });
-  const start = (): Listener => {
+  const start = (): Running => {
     const args = [inbox.url, '--name', name, '--parallel', String(parallel), '--within', '1s'];
-    const one = startListener(args, { SVC_URL: url, SVC_TOKEN: token });
+    const one = startSvcQueue(['listen', ...args], { SVC_URL: url, SVC_TOKEN: token });
     listeners.push(one);
     return one;
   };
@@ -81,13 +81,13 @@ async function campaign(
     ({ length }) => length === 0,
   );
   for (const one of running) one.interrupt();
-  expect(await Promise.all(running.map((one) => one.ended))).toEqual([0, 0]);
+  expect(await Promise.all(running.map(({ ended }) => ended))).toMatchObject([{ code: 0 }, { code: 0 }]);
 }
 
 describe('many messages for listeners', () => {
   it('are all made as requests, though listeners are killed', slowly, async () => {
     await campaign(service.url, await makeAccount(much), parallel, async (running, start) => {
-      expect(await running.shift()?.kill()).toBe(null);
+      expect(await running.shift()?.kill()).toMatchObject({ code: null });
       running.push(start());
     });
   });
