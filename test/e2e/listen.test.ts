@@ -140,7 +140,10 @@ describe('svc-queue listen', () => {
     [['ftp://x'], /Allowed is a port, or a URL/],
     [['3000', '--name', 'a b'], /Allowed is 1 to 100 letters/],
     [['3000', '--parallel', '0'], /Allowed is a whole number from 1 to 100/],
+    [['3000', '--parallel', '101'], /Allowed is a whole number from 1 to 100/],
     [['3000', '--within', '5'], /Allowed is a duration/],
+    [['3000', '--within', '0s'], /within is "0s"; allowed is 1s to 7d\./],
+    [['3000', '--within', '8d'], /within is "8d"; allowed is 1s to 7d\./],
   ])('refuses %j', async (args, sentence) => {
     const { code, output } = await listening(args).ended;
     expect(code).toBe(2);
