@@ -10,7 +10,9 @@ import { shortcuts } from '../operate/api/shortcuts.ts';
 interface Listed {
   readonly about: string;
   /** Runs the command. It throws an `Ending` for invalid arguments. */
-  readonly load: () => Promise<{ readonly run: (args: readonly string[]) => Promise<void> }>;
+  readonly load: () => Promise<{
+    readonly run: (args: readonly string[], commands: readonly string[]) => Promise<void>;
+  }>;
   /** Arguments before the user's. */
   readonly first?: readonly string[];
 }
@@ -33,6 +35,13 @@ const withStore =
     return load();
   };
 
+/** Commands of one module, which gets their names as the first argument. */
+const together = (
+  load: Listed['load'],
+  abouts: Readonly<Record<string, string>>,
+): Readonly<Record<string, Listed>> =>
+  Object.fromEntries(Object.entries(abouts).map(([name, about]) => [name, { about, load, first: [name] }]));
+
 const ofOperators: Readonly<Record<string, Listed>> = {
   start: {
     about: 'run the whole service on this machine (the default)',
@@ -43,50 +52,24 @@ const ofOperators: Readonly<Record<string, Listed>> = {
     load: withStore(() => import('./commands/start.ts')),
     first: ['--dev'],
   },
-  backup: {
-    about: 'write all data of a stage on this machine into one file, even while it runs',
-    load: withStore(() => import('./commands/data.ts')),
-    first: ['backup'],
-  },
-  restore: {
-    about: 'restore this file into a data directory',
-    load: withStore(() => import('./commands/data.ts')),
-    first: ['restore'],
-  },
-  check: {
-    about: 'check all data of a stage, even while it runs, and report what is wrong',
-    load: withStore(() => import('./commands/data.ts')),
-    first: ['check'],
-  },
-  listen: {
-    about: 'take messages and make them as requests to a port of this machine, without an address for it',
-    load: () => import('./commands/listen.ts'),
-  },
-  bootstrap: {
-    about: 'prepare an AWS account and its regions for deployments, once',
-    load: () => import('./commands/cdk.ts'),
-    first: ['bootstrap'],
-  },
-  deploy: {
-    about: 'deploy the service to AWS, or changed settings',
-    load: () => import('./commands/cdk.ts'),
-    first: ['deploy'],
-  },
-  diff: {
-    about: 'show what a deployment would change',
-    load: () => import('./commands/cdk.ts'),
-    first: ['diff'],
-  },
-  drift: {
-    about: 'show changes that were made by hand',
-    load: () => import('./commands/cdk.ts'),
-    first: ['drift'],
-  },
-  destroy: {
-    about: 'delete a deployment; its data stays with the setting retain',
-    load: () => import('./commands/cdk.ts'),
-    first: ['destroy'],
-  },
+  ...together(
+    withStore(() => import('./commands/data.ts')),
+    {
+      backup: 'write all data of a stage on this machine into one file, even while it runs',
+      restore: 'restore this file into a data directory',
+      check: 'check all data of a stage, even while it runs, and report what is wrong',
+    },
+  ),
+  ...together(() => import('./commands/users.ts'), {
+    listen: 'take messages and make them as requests to a port of this machine, without an address for it',
+  }),
+  ...together(() => import('./commands/cdk.ts'), {
+    bootstrap: 'prepare an AWS account and its regions for deployments, once',
+    deploy: 'deploy the service to AWS, or changed settings',
+    diff: 'show what a deployment would change',
+    drift: 'show changes that were made by hand',
+    destroy: 'delete a deployment; its data stays with the setting retain',
+  }),
   template: {
     about: 'write CloudFormation templates and code for Terraform, OpenTofu or the AWS CLI',
     load: () => import('./commands/template.ts'),
@@ -129,40 +112,17 @@ const ofOperators: Readonly<Record<string, Listed>> = {
   },
 };
 
-/** Commands beside the API's operations. */
-const ofTerminals: Readonly<Record<string, Listed>> = {
-  open: {
-    about: 'print the address of a thing in the console, or open it with --browser',
-    load: () => import('./commands/users/open.ts'),
-  },
-  login: {
-    about: 'store the address of a service and a token for these commands',
-    load: () => import('./commands/users/login.ts'),
-  },
-  mcp: {
-    about: 'serve agents: the Model Context Protocol over standard input and output',
-    load: () => import('./commands/users/mcp.ts'),
-  },
-  completion: {
-    about: 'print the completion of these commands for bash, zsh or fish',
-    load: async () => {
-      const { run } = await import('./commands/users/completion.ts');
-      return { run: (args) => run(args, Object.keys(commands)) };
-    },
-  },
-};
+/** Commands for users of an account: frequent operations of its API, and what belongs to them. */
+const forUsers = together(() => import('./commands/users.ts'), {
+  ...Object.fromEntries(Object.entries(shortcuts).map(([name, { about }]) => [name, about])),
+  api: 'do any operation of the API',
+  open: 'print the address of a thing in the console, or open it with --browser',
+  login: 'store the address of a service and a token for these commands',
+  mcp: 'serve agents: the Model Context Protocol over standard input and output',
+  completion: 'print the completion of these commands for bash, zsh or fish',
+});
 
-/** Commands for users of an account: frequent operations of its API. */
-const forUsers = Object.fromEntries(
-  [...Object.entries(shortcuts), ['api', { about: 'do any operation of the API' }] as const].map(
-    ([name, { about }]): [string, Listed] => [
-      name,
-      { about, load: () => import('./commands/users/api.ts'), first: [name] },
-    ],
-  ),
-);
-
-const commands: Readonly<Record<string, Listed>> = { ...ofOperators, ...forUsers, ...ofTerminals };
+const commands: Readonly<Record<string, Listed>> = { ...ofOperators, ...forUsers };
 
 /** Commands that others run: the CDK app, see `cdk.ts`, and a function of a stage. */
 const hidden: Readonly<Record<string, Listed>> = {
@@ -206,7 +166,8 @@ function chosen(args: readonly string[]): { readonly listed: Listed; readonly ar
 
 try {
   const { listed, args } = chosen(process.argv.slice(2));
-  await (await listed.load()).run(args);
+  const { run } = await listed.load();
+  await run(args, Object.keys(commands));
 } catch (error) {
   sayEnding(error);
 }

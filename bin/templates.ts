@@ -34,23 +34,6 @@ export interface AskedTemplates {
   readonly accounts: boolean;
 }
 
-/** The content of `stacks.json`. */
-export interface WrittenTemplates {
-  readonly name: string;
-  /** By region. */
-  readonly buckets: Readonly<Record<string, string>>;
-  readonly prefix: string;
-  /** In the order of their deployment. */
-  readonly stacks: readonly {
-    readonly name: string;
-    readonly region: string;
-    /** The key of its template in the bucket. */
-    readonly template: string;
-    readonly tags: Readonly<Record<string, string>>;
-    readonly isProtected: boolean;
-  }[];
-}
-
 /** The same folder always makes the same file: times are fixed. All may read the files, because Lambda keeps their modes. */
 function zipped(folder: string): Uint8Array {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
@@ -65,7 +48,7 @@ function zipped(folder: string): Uint8Array {
 export function writeTemplates(
   { context, bucket, prefix, out, accounts }: AskedTemplates,
   code: CodeOf = codeOf,
-): WrittenTemplates {
+) {
   const outdir = mkdtempSync(join(tmpdir(), 'svc-queue-'));
   try {
     const { app, settings } = openApp(context, {
@@ -98,7 +81,8 @@ export function writeTemplates(
         for (const { objectKey } of Object.values(destinations))
           writeFileSync(join(out, 'assets', basename(objectKey)), content);
       }
-    const written: WrittenTemplates = {
+    // The stacks are in the order of their deployment, each with the key of its template in the bucket.
+    const written = {
       name,
       buckets: Object.fromEntries(regions.map((region) => [region, bucket.replaceAll('{region}', region)])),
       prefix,

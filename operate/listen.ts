@@ -6,6 +6,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buffer } from 'node:stream/consumers';
+import { headerBytes, headerText } from '../lambdas/shared/headers.ts';
 import { parseDurationMs } from '../lambdas/value/duration.ts';
 import { pulled, type Pulled } from '../lambdas/wire/pullAnswers.ts';
 import { ask, type Connection } from './api/connection.ts';
@@ -14,12 +15,6 @@ import { OperateError } from './operateError.ts';
 import type { ListenOptions } from './listenOptions.ts';
 
 type Taken = Pulled['messages'][number];
-
-interface LocalAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, readonly string[]>>;
-  readonly body: Buffer;
-}
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -43,10 +38,14 @@ export async function listen(connection: Connection, options: ListenOptions): Pr
     say('Ending after what was taken; again to end at once.');
   };
   process.on('SIGINT', end).on('SIGTERM', end);
-  const send = (method: string, path: string, body: unknown) =>
-    askUntilAnswered(connection, method, path, body);
-  const endpoint = { url: `pull:${name}`, name: `listen ${name}` };
-  if (group !== undefined) await send('POST', `topics/${group}/endpoints`, { endpoints: [endpoint] });
+  const send: Send = async (path, body, method = 'POST') => {
+    const headers = { 'content-type': 'application/json' };
+    const request = { method, path: `/v2/${path}`, headers, body: JSON.stringify(body) };
+    return (await ask(connection, request)).json;
+  };
+  const endpoints = { endpoints: [{ url: `pull:${name}`, name: `listen ${name}` }] };
+  const change = (method: string) => repeat(() => send(`topics/${group}/endpoints`, endpoints, method));
+  if (group !== undefined) await change('POST');
   say(`pull:${name} goes to ${target.href}`);
   while (!ending.signal.aborted) {
     if (running.size >= parallel) {
@@ -55,26 +54,28 @@ export async function listen(connection: Connection, options: ListenOptions): Pr
     }
     const free = parallel - running.size;
     const wait = `${running.size === 0 ? waitSeconds : 1}s`;
-    const { messages } = pulled.parse(await send('POST', `pull/${name}`, { count: free, wait, within }));
-    for (const one of messages) {
+    const pull = () => send(`pull/${name}`, { count: free, wait, within });
+    const answer = await repeat(pull, () => ending.signal.aborted);
+    if (answer === undefined) break;
+    for (const one of pulled.parse(answer).messages) {
       const run = handle(send, options, one).finally(() => running.delete(run));
       running.add(run);
     }
   }
   await Promise.all(running);
-  if (group !== undefined)
-    await send('DELETE', `topics/${group}/endpoints`, { endpoints: [{ url: endpoint.url }] });
+  if (group !== undefined) await change('DELETE');
   return 0;
 }
 
-type Send = (method: string, path: string, body: unknown) => Promise<unknown>;
+/** A request to the service. By default its method is POST. */
+type Send = (path: string, body: unknown, method?: string) => Promise<unknown>;
 
 async function handle(send: Send, options: ListenOptions, one: Taken): Promise<void> {
   const begun = performance.now();
   const more = setInterval(
     () => {
-      // A failure means that the attempt has ended, which its completion finds out.
-      send('POST', `extend/${one.completion}`, { within: options.within }).catch(() => undefined);
+      // Without an answer, the next one follows. A refusal means that the attempt has ended, which its completion finds out.
+      send(`extend/${one.completion}`, { within: options.within }).catch(() => undefined);
     },
     parseDurationMs('--within', options.within) / 2,
   );
@@ -85,9 +86,7 @@ async function handle(send: Send, options: ListenOptions, one: Taken): Promise<v
     const ms = Math.round(performance.now() - begun);
     const path = `${options.target.pathname}${options.target.search}`;
     process.stdout.write(
-      `${new Date().toISOString()} ${one.method} ${path} ${status} ${ms} ms ${one.messageId} ${ended}`
-        .trimEnd()
-        .concat('\n'),
+      `${new Date().toISOString()} ${one.method} ${path} ${status} ${ms} ms ${one.messageId}${ended}\n`,
     );
   } finally {
     clearInterval(more);
@@ -95,20 +94,28 @@ async function handle(send: Send, options: ListenOptions, one: Taken): Promise<v
 }
 
 /** @returns what the listener adds to its line: nothing, or the service's refusal */
-async function complete(send: Send, one: Taken, { status, headers, body }: LocalAnswer): Promise<string> {
+async function complete(
+  send: Send,
+  one: Taken,
+  { status, headers, body }: Awaited<ReturnType<typeof request>>,
+): Promise<string> {
   const path = `complete/${one.completion}`;
   const bodyBase64 = body.subarray(0, largestBody).toString('base64');
-  let refusal = await refusalOf(send('POST', path, { status, headers, bodyBase64 }));
+  let refusal = await refusalOf(() => send(path, { status, headers, bodyBase64 }));
   if (refusal?.status === 413) {
     const comment = 'The body of the answer was too large.';
-    refusal = await refusalOf(send('POST', path, { status, headers, comment }));
+    refusal = await refusalOf(() => send(path, { status, headers, comment }));
   }
-  return refusal === undefined ? '' : `(${refusal.message})`;
+  if (refusal?.status === 400) {
+    const comment = 'The headers of the answer were too large, or wrong.';
+    refusal = await refusalOf(() => send(path, { status, bodyBase64, comment }));
+  }
+  return refusal === undefined ? '' : ` (${refusal.message})`;
 }
 
-async function refusalOf(sent: Promise<unknown>): Promise<ApiRefusal | undefined> {
+async function refusalOf(send: () => Promise<unknown>): Promise<ApiRefusal | undefined> {
   try {
-    await sent;
+    await repeat(send);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiRefusal)) throw error;
@@ -117,22 +124,21 @@ async function refusalOf(sent: Promise<unknown>): Promise<ApiRefusal | undefined
 }
 
 /** Makes the request of a message. It never rejects: without an answer, the answer is a 502 that says why. */
-async function request({ target, skipVerify }: ListenOptions, one: Taken): Promise<LocalAnswer> {
+async function request({ target, skipVerify }: ListenOptions, one: Taken) {
   const body =
     one.bodyBase64 === undefined ? Buffer.from(one.body ?? '') : Buffer.from(one.bodyBase64, 'base64');
-  const headers = Object.fromEntries(
-    Object.entries(one.headers).filter(([name]) => !ofConnection.test(name)),
-  );
+  const given = Object.entries(one.headers).filter(([name]) => !ofConnection.test(name));
+  const headers = Object.fromEntries(given.map(([name, values]) => [name, values.map(headerBytes)]));
   try {
     const incoming = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const { request: make } = target.protocol === 'https:' ? https : http;
-      make(target, { method: one.method, headers: latin1(headers), rejectUnauthorized: !skipVerify })
+      make(target, { method: one.method, headers, rejectUnauthorized: skipVerify !== true })
         .on('response', resolve)
         .on('error', reject)
         .end(body);
     });
     const answered = Object.entries(incoming.headersDistinct).flatMap(([name, values]) =>
-      values === undefined || ofConnection.test(name) ? [] : [[name, values] as const],
+      values === undefined || ofConnection.test(name) ? [] : [[name, values.map(headerText)] as const],
     );
     return {
       status: incoming.statusCode ?? 502,
@@ -149,34 +155,21 @@ async function request({ target, skipVerify }: ListenOptions, one: Taken): Promi
   }
 }
 
-/** The service shows headers as text; a request has their bytes. */
-const latin1 = (headers: Taken['headers']): Record<string, string[]> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, values]) => [
-      name,
-      values.map((value) => Buffer.from(value).toString('latin1')),
-    ]),
-  );
-
 /**
  * Sends a request to the service, again until there is an answer.
  *
+ * @param isEnding whether the next failure is the last one
+ * @returns undefined if there was no answer at the end
  * @throws ApiRefusal for an answer that a repetition does not change
  */
-async function askUntilAnswered(
-  connection: Connection,
-  method: string,
-  path: string,
-  body: unknown,
-): Promise<unknown> {
-  const headers = { 'content-type': 'application/json' };
+async function repeat(send: () => Promise<unknown>, isEnding = () => false): Promise<unknown> {
   for (let pauseMs = 250, isTold = false; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     try {
-      return (await ask(connection, { method, path: `/v2/${path}`, headers, body: JSON.stringify(body) }))
-        .json;
+      return await send();
     } catch (error) {
       const isFinal = error instanceof ApiRefusal && error.status !== 429 && error.status < 500;
       if (isFinal || !(error instanceof OperateError)) throw error;
+      if (isEnding()) return undefined;
       if (!isTold) say(`${error.message}; trying again.`);
     }
     isTold = true;

@@ -1,14 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { command, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
 
-export interface ListenOptions {
-  readonly target: URL;
-  readonly name: string;
-  readonly group: string | undefined;
-  readonly parallel: number;
-  readonly within: string;
-  readonly skipVerify: boolean;
-}
+export type ListenOptions = ReturnType<typeof parseListen>;
 
 function targetIn(text: string): URL {
   const port = Number(text);
@@ -30,7 +23,7 @@ The service is that of SVC_URL and SVC_TOKEN, of the local stage of this folder,
 have pull:<name>.`;
 
 /** @throws Ending */
-export function parseListen(args: readonly string[]): ListenOptions {
+export function parseListen(args: readonly string[]) {
   const read = parse(
     command('listen', about)
       .argument('<target>', 'a port of this machine, or a URL', targetIn)
@@ -53,6 +46,5 @@ export function parseListen(args: readonly string[]): ListenOptions {
     args,
   );
   const [target] = read.processedArgs;
-  const { skipVerify = false, ...flags } = read.opts();
-  return { target, group: undefined, ...flags, skipVerify };
+  return { target, ...read.opts() };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse, textLike } from '../../cli/commandLine.ts';
 import { hasCdk, runBesideCdk } from '../cdk.ts';
 import { runCommand } from '../runCommand.ts';
-import type { AskedTemplates, WrittenTemplates } from '../templates.ts';
+import type { AskedTemplates, writeTemplates } from '../templates.ts';
 import { contextOf, notes, settingsCommand } from './cdk.ts';
 
 const about =
@@ -48,7 +48,10 @@ export function parseTemplate(args: readonly string[]): AskedTemplates {
 }
 
 /** The commands of the AWS CLI that deploy a folder, in order. */
-function* commandsFor({ buckets, prefix, stacks }: WrittenTemplates, out: string): Generator<string> {
+function* commandsFor(
+  { buckets, prefix, stacks }: ReturnType<typeof writeTemplates>,
+  out: string,
+): Generator<string> {
   for (const [region, bucket] of Object.entries(buckets)) {
     yield `# aws s3 mb s3://${bucket} --region ${region}    # if it does not exist`;
     yield `aws s3 sync ${join(out, 'assets')} s3://${bucket}/${prefix} --region ${region}`;
@@ -75,8 +78,8 @@ export function run(args: readonly string[]): Promise<void> {
   const asked = parseTemplate(args);
   return runCommand(async () => {
     if (!hasCdk()) return runBesideCdk();
-    const { writeTemplates } = await import('../templates.ts');
-    for (const line of commandsFor(writeTemplates(asked), asked.out)) console.log(line);
+    const templates = await import('../templates.ts');
+    for (const line of commandsFor(templates.writeTemplates(asked), asked.out)) console.log(line);
     return 0;
   });
 }

@@ -10,7 +10,6 @@ import type { Account } from '../account/account.ts';
 import { completionToken } from '../account/completionToken.ts';
 import { log } from '../aws/log.ts';
 import { sendEnd } from '../job/openAttempt.ts';
-import { holdsOfMessage } from '../lane/holds.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
 import { changeOpen } from '../message/messages.ts';
@@ -19,7 +18,8 @@ import { now } from '../shared/clock.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import type { Pulled } from '../wire/pullAnswers.ts';
 import { requestOf } from './callDestination.ts';
-import { offersOf, removeOffer, type Offer } from './store/offers.ts';
+import { FreeOffers } from './store/freeOffers.ts';
+import { removeOffer, type Offer } from './store/offers.ts';
 
 interface Taking {
   readonly name: string;
@@ -41,32 +41,38 @@ const sizeOf = (body: Uint8Array): number => jsonBytes(bodyRecord(body));
 /** Without messages, the offers are read again after this time (ms). */
 const lookEveryMs = 500;
 
-/** Offers that are looked at at once. */
+/** Held offers are read again after twice the time each time, and after this time at most (ms). */
+const longestPauseMs = 5_000;
+
+/** Messages that are read and taken at once. */
 const atOnce = 10;
 
 /** Takes messages, those that were offered first. It may take fewer than there are, but waits only while there is none. */
 export async function takeAll(account: Account, { waitMs, ...taking }: Taking): Promise<Pulled> {
   // The system's clock may step.
   const until = performance.now() + waitMs;
-  for (;;) {
-    const messages = await takeNow(account, taking);
+  for (let pauseMs = lookEveryMs; ;) {
+    const offers = new FreeOffers(account, taking.name);
+    const messages = await takeNow(account, offers, taking);
     const leftMs = until - performance.now();
     if (messages.length > 0 || leftMs <= 0) return { messages };
-    await sleep(Math.min(lookEveryMs, leftMs));
+    await sleep(Math.min(pauseMs, leftMs));
+    pauseMs = offers.foundHeld ? Math.min(2 * pauseMs, longestPauseMs) : lookEveryMs;
   }
 }
 
 async function takeNow(
   account: Account,
-  { name, count, withinMs }: Omit<Taking, 'waitMs'>,
+  offers: FreeOffers,
+  { count, withinMs }: Pick<Taking, 'count' | 'withinMs'>,
 ): Promise<readonly Taken[]> {
   const messages: Taken[] = [];
   let bytes = 0;
-  for await (const some of offersOf(account.id, name, atOnce)) {
-    const read = await Promise.all(some.map((offered) => readOffer(account, offered)));
+  for (;;) {
+    const some = await offers.next(Math.min(atOnce, count - messages.length));
+    const read = await Promise.all(some.map(readOffer));
     const fitting = read
       .flatMap((one) => one ?? [])
-      .slice(0, count - messages.length)
       .filter(({ body }) => {
         // The first one fits: an account's largest message fits into an answer.
         const isFirst = bytes === 0;
@@ -83,9 +89,9 @@ async function takeNow(
         error: String(failed.reason),
       });
     }
-    if (failed !== undefined || messages.length >= count || bytes > largestAnswer) break;
+    const isFull = messages.length >= count || bytes > largestAnswer;
+    if (some.length === 0 || failed !== undefined || isFull) return messages;
   }
-  return messages;
 }
 
 interface Offered {
@@ -96,7 +102,7 @@ interface Offered {
 }
 
 /** @returns undefined if it cannot be taken now */
-async function readOffer(account: Account, offered: Offer): Promise<Offered | undefined> {
+async function readOffer(offered: Offer): Promise<Offered | undefined> {
   const history = await loadMessage(offered);
   const open = history?.open;
   const isOver = history?.end !== undefined || open?.number !== offered.attempt || open.isOffered !== true;
@@ -105,7 +111,6 @@ async function readOffer(account: Account, offered: Offer): Promise<Offered | un
     return undefined;
   }
   const { message } = history;
-  if ((await holdsOfMessage(account, message)) !== undefined) return undefined;
   return { offered, message, open, body: await loadBody(message.messageId, history.body) };
 }
 

@@ -128,3 +128,26 @@ export async function holdsOfMessage(account: Account, message: Message) {
   });
   return holds.length === 0 ? undefined : holds;
 }
+
+/** Whether deliveries are held, at one time: each hold is read at most once. */
+export class HoldsNow {
+  /** Whether one of the deliveries asked about is held. */
+  foundAny = false;
+  readonly #account: Account;
+  readonly #read = new Map<string, boolean>();
+
+  constructor(account: Account) {
+    this.#account = account;
+  }
+
+  async concern(delivered: Parameters<typeof holdsOf>[0]): Promise<boolean> {
+    for (const name of holdsOf(delivered, this.#account, now())) {
+      if (!this.#read.has(name)) {
+        const lane = await loadLane(holdLane(this.#account.id, name));
+        this.#read.set(name, lane !== undefined && isHeld(lane, now()));
+      }
+      if (this.#read.get(name) === true) return (this.foundAny = true);
+    }
+    return false;
+  }
+}

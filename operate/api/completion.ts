@@ -4,7 +4,7 @@ import { command, parse } from '../../cli/commandLine.ts';
 import { operationOf, operations, type ApiOperation } from './operations.ts';
 import { operationIn } from './options.ts';
 import { namesOf } from './request.ts';
-import { isShortcut, shortcuts, type Action } from './shortcuts.ts';
+import { shortcutOf } from './shortcuts.ts';
 
 const scripts = {
   // Bash splits words at `=`; only the part after it is completed.
@@ -33,7 +33,7 @@ function valuesOf({ parameters }: ApiOperation, field: string): readonly string[
 const flags = ['--json', '--all', '--data', '--yes', '--help'];
 
 function fieldsOf(name: string, given: readonly string[], current: string): readonly string[] {
-  const actions: Readonly<Record<string, Action>> = isShortcut(name) ? shortcuts[name].actions : {};
+  const actions = shortcutOf(name)?.actions ?? {};
   const words =
     name === 'api' ? operations.map(({ id }) => id) : Object.keys(actions).filter((word) => word !== '');
   if (words.length > 0 && given.length === 0) return words;

@@ -52,7 +52,7 @@ export function storeConnection({ SVC_URL, SVC_TOKEN }: Connection, environment:
   return file;
 }
 
-interface Answer {
+export interface Answer {
   readonly json: unknown;
   /** Where the next page begins. */
   readonly cursor: string | undefined;

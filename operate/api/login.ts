@@ -1,6 +1,5 @@
 /** `svc-queue login`: stores an address and a token, after asking the service. */
 import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { command, parse, textLike } from '../../cli/commandLine.ts';
 import { ApiRefusal } from '../callApi.ts';
@@ -24,14 +23,10 @@ export const parseLogin = (args: readonly string[]): { readonly url?: string | u
 /** Asks a person. A secret is not shown. */
 async function question(prompt: string, isSecret: boolean): Promise<string> {
   if (isSecret) process.stderr.write(prompt);
-  const silent = new Writable({
-    write: (_chunk, _encoding, done) => {
-      done();
-    },
-  });
+  // Without an output, nothing is shown.
   const lines = createInterface({
     input: process.stdin,
-    output: isSecret ? silent : process.stderr,
+    ...(!isSecret && { output: process.stderr }),
     terminal: true,
   });
   const answer = await lines.question(isSecret ? '' : prompt);

@@ -12,7 +12,8 @@ export interface ApiOperation {
   readonly summary: string;
   readonly description: string;
   readonly parameters: readonly Parameter[];
-  readonly body?: { readonly isJson: boolean; readonly fields: Readonly<Record<string, object>> };
+  /** The fields of its body, if it takes one. */
+  readonly fields?: Readonly<Record<string, object>>;
   /** Whether it changes nothing, not even through a webhook. */
   readonly isRead: boolean;
   /** Whether it answers with a token or a key. */
@@ -46,10 +47,7 @@ export const operations: readonly ApiOperation[] = routes.flatMap((route): reado
       description,
       parameters: parameters.flatMap((one) => ('$ref' in one ? (shared[last(one.$ref)] ?? []) : one)),
       ...(requestBody && {
-        body: {
-          isJson: json !== undefined,
-          fields: (json && '$ref' in json && schemas[last(json.$ref)]?.properties) || {},
-        },
+        fields: (json && '$ref' in json && schemas[last(json.$ref)]?.properties) || {},
       }),
       isRead: method === 'GET' && route.access === 'read',
       answersSecret: /rotate|^\/v2\/keys/.test(path) || (method === 'POST' && path === '/v2/tokens'),
@@ -60,6 +58,10 @@ export const operations: readonly ApiOperation[] = routes.flatMap((route): reado
 });
 
 export const operationOf = (id: string): ApiOperation | undefined => operations.find((one) => one.id === id);
+
+/** The names of the variables in its path, in order. */
+export const variablesOf = ({ path }: ApiOperation): readonly string[] =>
+  [...path.matchAll(/\{(\w+)/g)].flatMap(([, name]) => name ?? []);
 
 export function knownOperation(id: string): ApiOperation {
   const found = operationOf(id);

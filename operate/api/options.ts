@@ -1,26 +1,22 @@
 /** The arguments of the commands for users. */
 import { Argument } from '@commander-js/extra-typings';
 import { Ending, command, parse } from '../../cli/commandLine.ts';
-import { variablesIn } from '../../lambdas/http/findRoute.ts';
+import { finder, variablesIn } from '../../lambdas/http/findRoute.ts';
+import { routes } from '../../lambdas/http/routes.ts';
 import { namesOf, requestOf, type Request, type Values } from './request.ts';
-import { firstSentence, knownOperation, operationOf, operations, type ApiOperation } from './operations.ts';
-import { isShortcut, shortcuts, type Action, type Shortcut } from './shortcuts.ts';
+import {
+  firstSentence,
+  knownOperation,
+  operationOf,
+  operations,
+  variablesOf,
+  type ApiOperation,
+} from './operations.ts';
+import { shortcutOf, type Action } from './shortcuts.ts';
 
-export interface ApiCommand {
-  readonly operation: ApiOperation;
-  readonly action: Action;
-  readonly values: Values;
-  /** As given: `@` and a file, `-` for standard input, or a text. */
-  readonly data: string | undefined;
-  readonly isJson: boolean;
-  readonly isAll: boolean;
-  readonly isFollowing: boolean;
-}
+export type ApiCommand = ReturnType<typeof parseApi>;
 
 const pair = /^([A-Za-z][\w.-]*)=(.*)$/s;
-
-const variables = ({ path }: ApiOperation): readonly string[] =>
-  [...path.matchAll(/\{(\w+)/g)].flatMap(([, name]) => name ?? []);
 
 /** Splits arguments into those for the path, and `name=value`. */
 function valuesOf(names: readonly string[], given: readonly string[]): Values {
@@ -35,27 +31,24 @@ function valuesOf(names: readonly string[], given: readonly string[]): Values {
   return [...alone.map((value, index) => [names[index] ?? '', value] as const), ...named];
 }
 
+const findRoute = finder(routes);
+
 /** Finds an operation by its id, or by its method and path, whose variables may have values. */
-function findOperation(given: readonly string[]): {
-  readonly operation: ApiOperation;
-  readonly values: Values;
-} {
+function findOperation(given: readonly string[]): Omit<Found, 'action'> {
   const [first = '', second = ''] = given;
   const byId = operationOf(first);
-  if (byId !== undefined) return { operation: byId, values: valuesOf(variables(byId), given.slice(1)) };
+  if (byId !== undefined) return { operation: byId, values: valuesOf(variablesOf(byId), given.slice(1)) };
   const [path = '', query = ''] = second.split('?');
-  const found = operations
-    .filter(({ method }) => method === first.toUpperCase())
-    .map((operation) => ({ operation, inPath: Object.entries(variablesIn(operation.path, path)) }))
-    .filter(({ operation, inPath }) => inPath.length > 0 || operation.path === path)
-    .toSorted((one, other) => one.inPath.length - other.inPath.length)[0];
-  if (found === undefined)
+  const { route } = findRoute(first.toUpperCase(), path);
+  const operation = operations.find((one) => one.method === route?.method && one.path === route.path);
+  if (operation === undefined)
     throw new Ending(
       `There is no operation '${`${first} ${second}`.trim()}'; svc-queue api --help lists them.`,
       2,
     );
-  const { operation, inPath } = found;
-  const inUrl = inPath.filter(([, value]) => !value.startsWith('{'));
+  const inUrl = Object.entries(variablesIn(operation.path, path)).filter(
+    ([, value]) => !value.startsWith('{'),
+  );
   return {
     operation,
     values: [
@@ -66,28 +59,28 @@ function findOperation(given: readonly string[]): {
   };
 }
 
-/** The action of a shortcut, and the arguments after its word. */
-function actionIn(name: string, { actions }: Shortcut, given: readonly string[]) {
+export const operationIn = ({ operation }: Action, given: string | undefined): ApiOperation =>
+  knownOperation(typeof operation === 'string' ? operation : operation(given));
+
+interface Found {
+  readonly operation: ApiOperation;
+  readonly action: Action;
+  readonly values: Values;
+}
+
+function found(name: string, given: readonly string[]): Found {
+  const actions = shortcutOf(name)?.actions;
+  if (actions === undefined) return { action: { operation: '' }, ...findOperation(given) };
   const words = Object.keys(actions);
   const [word = words[0] ?? '', ...rest] = words[0] === '' ? ['', ...given] : given;
   const action = actions[word];
   if (action === undefined)
     throw new Ending(`'${word}' is not an action of ${name}; allowed are ${words.join(', ')}.`, 2);
-  return { action, rest };
-}
-
-export const operationIn = ({ operation }: Action, given: string | undefined): ApiOperation =>
-  knownOperation(typeof operation === 'string' ? operation : operation(given));
-
-function found(name: string, given: readonly string[]) {
-  if (!isShortcut(name)) return { action: { operation: '' }, ...findOperation(given) };
-  const shortcut: Shortcut = shortcuts[name];
-  const { action, rest } = actionIn(name, shortcut, given);
   const operation = operationIn(
     action,
     rest.find((one) => !pair.test(one)),
   );
-  const own = valuesOf(action.takes ?? variables(operation), rest);
+  const own = valuesOf(action.takes ?? variablesOf(operation), rest);
   const defaults = Object.entries(action.defaults ?? {}).filter(([key]) => !own.some(([one]) => one === key));
   return { action, operation, values: [...own, ...defaults] };
 }
@@ -104,13 +97,13 @@ const describe = (operation: ApiOperation): string => {
 function fieldsOf(name: string, [first = '']: readonly string[]): string {
   const one = operationOf(first);
   if (one !== undefined) return `\nFields of ${describe(one)}`;
-  if (!isShortcut(name)) {
+  const actions = shortcutOf(name)?.actions;
+  if (actions === undefined) {
     const lines = operations.map(
       ({ id, method, path, summary }) => `  ${id.padEnd(28)}${`${method} ${path}`.padEnd(52)}${summary}`,
     );
     return `\nOperations (docs/api.md):\n${lines.join('\n')}`;
   }
-  const actions: Readonly<Record<string, Action>> = shortcuts[name].actions;
   const all = Object.entries(actions).flatMap(([word, action]) =>
     [...new Set([operationIn(action, 'dlq_'), operationIn(action, undefined)])].map(
       (operation) => `\nFields of ${`${name} ${word}`.trim()}, ${describe(operation)}`,
@@ -119,22 +112,20 @@ function fieldsOf(name: string, [first = '']: readonly string[]): string {
   return all.join('\n');
 }
 
-const about = (name: string): string =>
-  isShortcut(name) ? shortcuts[name].about : 'do any operation of the API';
-
-const argumentOf = (name: string): string => {
-  if (!isShortcut(name)) return 'an operation’s id, or its method and path, and name=value';
-  const words = Object.keys(shortcuts[name].actions).join(', ');
+function argumentOf(name: string): string {
+  const actions = shortcutOf(name)?.actions;
+  if (actions === undefined) return 'an operation’s id, or its method and path, and name=value';
+  const words = Object.keys(actions).join(', ');
   return `${words === '' ? '' : `${words}; `}ids or names, and name=value for filters and settings`;
-};
+}
 
 /**
  * @param given the command and its arguments
  * @throws Ending
  */
-export function parseApi([name = '', ...args]: readonly string[]): ApiCommand {
+export function parseApi([name = '', ...args]: readonly string[]) {
   const read = parse(
-    command(name, about(name))
+    command(name, shortcutOf(name)?.about ?? 'do any operation of the API')
       .addArgument(new Argument('[arguments...]', argumentOf(name)))
       .option('--data <body>', 'the body: a text, @ and a file, or - for standard input')
       .option('--json', 'print the answer as JSON; with --all or --follow, a line for each entry')
@@ -145,20 +136,14 @@ export function parseApi([name = '', ...args]: readonly string[]): ApiCommand {
     args,
   );
   const [given] = read.processedArgs;
-  const {
-    data,
-    json: isJson = false,
-    all: isAll = false,
-    follow: isFollowing = false,
-    yes = false,
-  } = read.opts();
+  const flags = read.opts();
   const { action, operation, values } = found(name, given);
   // Refuses what does not fit before anything is read or sent.
-  const request = requestOf(operation, values, data && ' ');
-  if (isFollowing && operation.id !== 'listLogs') throw new Ending('The flag --follow is for logs.', 2);
-  const refusal = yes ? undefined : refusalOf(operation, request);
+  const request = requestOf(operation, values, flags.data && ' ');
+  if (flags.follow && operation.id !== 'listLogs') throw new Ending('The flag --follow is for logs.', 2);
+  const refusal = flags.yes ? undefined : refusalOf(operation, request);
   if (refusal !== undefined) throw new Ending(`${operation.summary}: ${refusal}`, 2);
-  return { operation, action, values, data, isJson, isAll, isFollowing };
+  return { operation, action, values, flags };
 }
 
 function refusalOf(

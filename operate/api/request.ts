@@ -22,9 +22,9 @@ const shortOf = ({ name, in: place }: Parameter): string =>
 const isDuplicate = ({ name, in: place }: Parameter): boolean => place === 'query' && name.startsWith(prefix);
 
 /** The names that an operation takes. A name with `*` at its end means all that begin with the rest. */
-export function namesOf({ parameters, body }: ApiOperation): readonly string[] {
+export function namesOf({ parameters, fields = {} }: ApiOperation): readonly string[] {
   const own = parameters.filter((one) => one.deprecated !== true && !isDuplicate(one)).map(shortOf);
-  return [...new Set([...own, ...Object.keys(body?.fields ?? {})])];
+  return [...new Set([...own, ...Object.keys(fields)])];
 }
 
 const matches = (pattern: string, name: string): boolean =>
@@ -74,7 +74,7 @@ export function requestOf(operation: ApiOperation, values: Values, data?: Reques
   for (const [name, value] of values) {
     const parameter = parameterOf(operation, name);
     if (parameter === undefined) {
-      if (operation.body?.fields[name] === undefined) throw unknown(operation, name);
+      if (operation.fields?.[name] === undefined) throw unknown(operation, name);
       fields[name] = typeof value === 'string' ? jsonOrText(value) : value;
     } else if (parameter.in === 'path') variables.set(parameter.name, textOf(value));
     else if (parameter.in === 'query') query.append(name, filterText(name, value));
@@ -85,7 +85,7 @@ export function requestOf(operation: ApiOperation, values: Values, data?: Reques
   );
   if (missing !== undefined) throw new Ending(`${missing.name} is missing; ${operation.id} requires it.`, 2);
   const hasFields = Object.keys(fields).length > 0;
-  if (data !== undefined && operation.body === undefined)
+  if (data !== undefined && operation.fields === undefined)
     throw new Ending(`${operation.id} takes no body.`, 2);
   if (data !== undefined && hasFields)
     throw new Ending(

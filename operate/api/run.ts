@@ -4,7 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { bulk } from '../../lambdas/wire/bulkAnswers.ts';
-import { ask, type Connection } from './connection.ts';
+import { ask, askOperation, type Answer, type Connection } from './connection.ts';
+import type { ApiOperation } from './operations.ts';
 import type { ApiCommand } from './options.ts';
 import { requestOf, type Request, type Values } from './request.ts';
 import { rowsIn, shown } from './show.ts';
@@ -30,34 +31,45 @@ const foreground = /Ids$|^(count|cursor|background)$/;
 
 /** @returns the exit status */
 export async function runApi(command: ApiCommand, connection: Connection, output: Output): Promise<number> {
-  const { operation, values, data, isAll, isFollowing } = command;
-  if (isFollowing) return follow(command, connection, output);
-  const body = await bodyOf(data);
+  const { operation, values, flags } = command;
+  if (flags.follow) return follow(command, connection, output);
+  const body = await bodyOf(flags.data);
   const isLong = operation.isBulk && body === undefined && !values.some(([name]) => foreground.test(name));
   const all: Values = isLong ? [...values, ['background', 'true']] : values;
-  const answer = await ask(connection, requestOf(operation, all, body));
-  if (isLong) return watch(answer.json, command, connection, output);
-  print(answer.json, command, output);
-  let { cursor } = answer;
-  if (!isAll && cursor !== undefined) output.say(`There is more: --all, or cursor=${cursor}`);
-  while (cursor !== undefined && command.isAll && !output.signal.aborted) {
-    const more: Values = [...all.filter(([name]) => name !== 'cursor'), ['cursor', cursor]];
-    const next = await ask(connection, requestOf(operation, more, body));
-    print(next.json, command, output, true);
-    ({ cursor } = next);
+  let hasPrinted = false;
+  for await (const { json, cursor } of pagesOf(connection, operation, all, body)) {
+    if (isLong) return watch(json, command, connection, output);
+    print(json, command, output, hasPrinted);
+    hasPrinted = true;
+    if (!flags.all && cursor !== undefined) output.say(`There is more: --all, or cursor=${cursor}`);
+    if (!flags.all || output.signal.aborted) break;
   }
   return 0;
+}
+
+async function* pagesOf(
+  connection: Connection,
+  operation: ApiOperation,
+  values: Values,
+  body?: Request['body'],
+): AsyncGenerator<Answer> {
+  for (let of = values; ;) {
+    const page = await ask(connection, requestOf(operation, of, body));
+    yield page;
+    if (page.cursor === undefined) return;
+    of = [...values.filter(([name]) => name !== 'cursor'), ['cursor', page.cursor]];
+  }
 }
 
 /** @param hasHeading whether the table's heading was printed before */
 function print(
   json: unknown,
-  { action, isJson, isAll, isFollowing }: ApiCommand,
+  { action, flags: { json: isJson, all, follow: isFollowing } }: ApiCommand,
   { print: write, width }: Output,
   hasHeading = false,
 ): void {
   if (json === '') return;
-  const isLines = isJson && (isAll || isFollowing);
+  const isLines = isJson && (all || isFollowing);
   if (isLines && action.columns !== undefined)
     for (const row of rowsIn(json, action.rows ?? '')) write(JSON.stringify(row));
   else if (isLines) write(JSON.stringify(json));
@@ -88,23 +100,17 @@ async function follow(command: ApiCommand, connection: Connection, output: Outpu
   while (!output.signal.aborted) {
     const began = Date.now();
     const current = new Set<string>();
-    let cursor: string | undefined;
-    do {
-      const more: Values = cursor === undefined ? [] : [['cursor', cursor]];
-      const page = await ask(
-        connection,
-        requestOf(operation, [...own, ['fromDate', from], ['order', 'earliestFirst'], ...more]),
-      );
+    const recent: Values = [...own, ['fromDate', from], ['order', 'earliestFirst']];
+    for await (const { json } of pagesOf(connection, operation, recent)) {
       const known = seen;
-      const fresh = rowsIn(page.json, 'logs').filter((row) => {
+      const fresh = rowsIn(json, 'logs').filter((row) => {
         const text = JSON.stringify(row);
         current.add(text);
         return !known.has(text);
       });
       if (fresh.length > 0) print({ logs: fresh }, command, output, hasPrinted);
       hasPrinted ||= fresh.length > 0;
-      ({ cursor } = page);
-    } while (cursor !== undefined);
+    }
     seen = current;
     from = began - overlapMs > Number(from) || Number.isNaN(Number(from)) ? began - overlapMs : from;
     await wait(pauseMs, undefined, { signal: output.signal }).catch(() => undefined);
@@ -123,11 +129,10 @@ async function watch(
 ): Promise<number> {
   const { bulkId } = started.parse(json);
   for (;;) {
-    const path = `/v2/bulk/${encodeURIComponent(bulkId)}`;
-    const { json: record } = await ask(connection, { method: 'GET', path, headers: {} });
+    const record = await askOperation(connection, 'getBulkOperation', [['bulkId', bulkId]]);
     const now = bulk.parse(record);
     if (now.state !== 'running') {
-      if (command.isJson) output.print(JSON.stringify(record, undefined, 2));
+      if (command.flags.json) output.print(JSON.stringify(record, undefined, 2));
       else
         output.print(
           `${command.operation.summary}: ${now.state}, ${now.done} done, ${now.failed} failed. ${now.error?.error ?? ''}`.trim(),

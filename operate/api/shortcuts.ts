@@ -11,7 +11,7 @@ export interface Action {
   readonly columns?: string;
 }
 
-export interface Shortcut {
+interface Shortcut {
   readonly about: string;
   /** By the word after the command. The first is the default. A command with the only action `` takes no word. */
   readonly actions: Readonly<Record<string, Action>>;
@@ -39,7 +39,7 @@ const each = (verb: 'hold' | 'release'): Actions => ({
 const resumption = (given: string | undefined): string =>
   given === undefined ? 'resumeRuns' : given.startsWith('dlq_') ? 'resumeRun' : 'resumeHangingRun';
 
-export const shortcuts = {
+export const shortcuts: Readonly<Record<string, Shortcut>> = {
   publish: {
     about: 'send a message to a URL, an ARN or a URL group',
     actions: only({ operation: 'publishMessage' }),
@@ -116,8 +116,7 @@ export const shortcuts = {
       revoke: { operation: 'revokeOwnToken' },
     },
   },
-} satisfies Readonly<Record<string, Shortcut>>;
+};
 
-type ShortcutName = keyof typeof shortcuts;
-
-export const isShortcut = (name: string): name is ShortcutName => Object.hasOwn(shortcuts, name);
+export const shortcutOf = (name: string): Shortcut | undefined =>
+  Object.hasOwn(shortcuts, name) ? shortcuts[name] : undefined;

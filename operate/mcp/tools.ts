@@ -1,4 +1,5 @@
 /** The tools for agents: frequent operations under their own names, two that combine several, and the way to all others. */
+import type { Tool as ToolDescription } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod/mini';
 import { Ending } from '../../cli/commandLine.ts';
 import { ask, askOperation, type Connection } from '../api/connection.ts';
@@ -7,6 +8,7 @@ import {
   knownOperation,
   operations,
   operationOf,
+  variablesOf,
   type ApiOperation,
 } from '../api/operations.ts';
 import { namesOf, requestOf, type Values } from '../api/request.ts';
@@ -15,21 +17,9 @@ import { explain } from './explain.ts';
 const fields = z.record(z.string(), z.unknown());
 type Arguments = Readonly<z.output<typeof fields>>;
 
-interface Tool {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: {
-    readonly type: 'object';
-    readonly properties: Readonly<Record<string, object>>;
-    readonly required?: string[];
-  };
-  readonly annotations: {
-    readonly title: string;
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-  };
+type Tool = ToolDescription & {
   readonly call: (connection: Connection, given: Arguments, isAllowed: Consent) => Promise<unknown>;
-}
+};
 
 /** Asks the person. @throws Ending if the person refuses, or cannot be asked */
 export type Consent = (question: string) => Promise<void>;
@@ -43,10 +33,8 @@ const writing = [
 /** Entries on a page if the agent does not say, because all of them fill its context. */
 const fewEntries = 20;
 
-const hasBody = ({ body, parameters }: ApiOperation): boolean =>
-  body !== undefined &&
-  Object.keys(body.fields).length === 0 &&
-  !parameters.some(({ name }) => name === 'body');
+const hasBody = ({ fields: own, parameters }: ApiOperation): boolean =>
+  own !== undefined && Object.keys(own).length === 0 && !parameters.some(({ name }) => name === 'body');
 
 function schemaOf(operation: ApiOperation): Tool['inputSchema'] {
   const names = namesOf(operation).filter((name) => !/\*$|^(failure-)?callback-/.test(name));
@@ -55,7 +43,7 @@ function schemaOf(operation: ApiOperation): Tool['inputSchema'] {
       operation.parameters.find((one) => one.name === name || one.name.toLowerCase() === `svc-${name}`) ?? {};
     return [
       name,
-      { description: firstSentence(description), ...(schema ?? operation.body?.fields[name]) },
+      { description: firstSentence(description), ...(schema ?? operation.fields?.[name]) },
     ] as const;
   });
   return {
@@ -64,7 +52,7 @@ function schemaOf(operation: ApiOperation): Tool['inputSchema'] {
       ...Object.fromEntries(properties),
       ...(hasBody(operation) && { body: { description: 'The body, a text or JSON.' } }),
     },
-    required: operation.parameters.filter((one) => one.in === 'path').map(({ name }) => name),
+    required: [...variablesOf(operation)],
   };
 }
 

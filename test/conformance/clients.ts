@@ -2,7 +2,7 @@
 import newestQstash from '../../node_modules/@upstash/qstash/package.json' with { type: 'json' };
 import newestWorkflow from '../../node_modules/@upstash/workflow/package.json' with { type: 'json' };
 
-export type Registry = 'npm' | 'PyPI' | 'Go' | 'crates.io';
+export type Registry = 'npm' | 'PyPI' | 'Go' | 'crates.io' | 'program';
 
 /** A column of a client's table: versions that are installed together. */
 export interface Version {
@@ -100,5 +100,12 @@ export const clients: readonly Client[] = [
     about:
       '`upstash-qstash` 0.3.0, the other crate, cannot be used: it knows only the address of the hosted service, and its first API, `/v1`.',
     isSlow: true,
+  },
+  {
+    name: 'curl',
+    registry: 'program',
+    program: 'curl.ts',
+    versions: [{ name: 'any', packages: [] }],
+    about: 'Pulling, which no client knows: see [A receiver without an address](guides/no-address.md).',
   },
 ];

@@ -118,6 +118,8 @@ export async function programOf(client: Client, version: Version): Promise<Progr
       return { command: await builtByGo(home, client.program) };
     case 'crates.io':
       return { command: await builtByCargo(home, client.program) };
+    case 'program':
+      return { command: await bundled(home, client.program) };
     case 'npm':
       await once(home, () => installFromNpm(home, version.packages));
       return { command: await bundled(home, client.program) };

@@ -54,15 +54,15 @@ const startService = (): Promise<Service> =>
 
 const isChosen = (name: string): boolean => only === undefined || only === name;
 
-/** The clients' compilers. */
-const compilers: Partial<Record<Registry, string>> = { Go: 'go', 'crates.io': 'cargo' };
+/** The clients' compilers, or the clients themselves. */
+const programs: Partial<Record<Registry, string>> = { Go: 'go', 'crates.io': 'cargo', program: 'curl' };
 
-/** Whether a client can be compiled here. In CI, it is an error if it can't. */
+/** Whether a client can be compiled or run here. In CI, it is an error if it can't. */
 function isPossible({ name, registry }: Client): boolean {
-  const compiler = compilers[registry];
-  const isThere = compiler === undefined || spawnSync(compiler, ['version']).error === undefined;
+  const program = programs[registry];
+  const isThere = program === undefined || spawnSync(program, ['--help']).error === undefined;
   if (isThere || process.env['CI'] !== undefined) return true;
-  process.stdout.write(`${name}: skipped, because there is no ${compiler ?? ''}\n`);
+  process.stdout.write(`${name}: skipped, because there is no ${program ?? ''}\n`);
   return false;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { bulk, bulks } from '../../lambdas/wire/bulkAnswers.ts';
 import { makeAccount, type AccountRecord } from '../support/accounts.ts';
-import { api, ok, query } from '../support/api.ts';
+import { api, makeToken, ok, query } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusalOf, service } from '../support/publish.ts';
@@ -322,12 +322,7 @@ describe('deliveries in the background', () => {
     }
   });
 
-  const publisherOf = async (by: By) => {
-    const body = { name: 'shop', scope: 'publish' };
-    return z
-      .object({ token: z.string() })
-      .parse(await ok(api('POST', '/v2/tokens', { ...of(by), body }), 201));
-  };
+  const publisherOf = (by: By) => makeToken({ scope: 'publish' }, of(by));
 
   it('are not published again without background=true, or by a token that only reads or publishes', async () => {
     const by = await makeAccount();

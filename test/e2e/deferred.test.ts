@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { describe, expect, it } from 'vitest';
-import { api, getMessage, ok, unique } from '../support/api.ts';
+import { api, getMessage, makeToken, ok, unique } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { eventually } from '../support/eventually.ts';
 import { getInAnyState } from '../support/listedMessages.ts';
@@ -281,10 +281,8 @@ describe('a completion by a person', () => {
   it('is refused with a token that only reads or only publishes', async () => {
     const { messageId } = await publishDeferred();
     await isOpen(messageId);
-    const named = z.object({ token: z.string() });
     for (const scope of ['read', 'publish']) {
-      const made = await ok(api('POST', '/v2/tokens', { body: { name: unique(scope), scope } }), 201);
-      const { token } = named.parse(made);
+      const { token } = await makeToken({ scope });
       const path = `/v2/messages/${messageId}/complete`;
       expect((await api('POST', path, { token, body: { status: 200 } })).status).toBe(403);
     }

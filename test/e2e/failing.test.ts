@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, ok, query } from '../support/api.ts';
+import { api, makeToken, ok, query } from '../support/api.ts';
 import { clockStage } from '../support/clockStage.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
@@ -113,10 +113,7 @@ describe.runIf(service.target === 'local')('the messages that fail and will be r
       labels: [],
       urls: [],
     });
-    const body = { name: 'shop', scope: 'publish' };
-    const { token } = z
-      .object({ token: z.string() })
-      .parse(await ok(api('POST', '/v2/tokens', { ...by(), body }), 201));
+    const { token } = await makeToken({ scope: 'publish' }, by());
     await expectRefusal(api('GET', '/v2/messages/count?by=failure', { ...by(), token }), 403, /publish/);
   });
 

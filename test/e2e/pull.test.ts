@@ -1,40 +1,28 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { pulled, type Pulled } from '../../lambdas/wire/pullAnswers.ts';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
-import { api, ok, unique } from '../support/api.ts';
+import { api, makeToken, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
+import { getInAnyState, untilState } from '../support/listedMessages.ts';
 import { messageIdOf } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-const pulled = z.object({
-  messages: z.array(
-    z.looseObject({
-      messageId: z.string(),
-      retried: z.number(),
-      completion: z.string(),
-      headers: z.record(z.string(), z.array(z.string())),
-      body: z.optional(z.string()),
-      bodyBase64: z.optional(z.string()),
-    }),
-  ),
-});
-type Pulled = z.infer<typeof pulled>['messages'][number];
+type Taken = Pulled['messages'][number];
 
 let account: AccountRecord;
-let receiver: Receiver;
+const receiver = useReceiver();
 beforeAll(async () => {
   account = await makeAccount();
-  receiver = await startReceiver();
 });
-afterAll(() => receiver.close());
 
 const token = () => account.token;
-const pull = async (name: string, body: object = {}, by = token()): Promise<readonly Pulled[]> =>
+const pull = async (name: string, body: object = {}, by = token()): Promise<readonly Taken[]> =>
   pulled.parse(await ok(api('POST', `/v2/pull/${name}`, { token: by, body: { wait: '20s', ...body } })))
     .messages;
 
-async function first(name: string, body: object = {}): Promise<Pulled> {
+async function first(name: string, body: object = {}): Promise<Taken> {
   const [one] = await pull(name, body);
   if (one === undefined) throw new Error(`Nothing came from ${name}.`);
   return one;
@@ -46,19 +34,11 @@ const send = async (
   body: string | Uint8Array<ArrayBuffer> = 'one',
 ) => messageIdOf(await publishAs(account, `pull:${name}`, { headers, body }));
 
-const complete = ({ completion }: Pulled, answer: object = { status: 200 }) =>
+const complete = ({ completion }: Taken, answer: object = { status: 200 }) =>
   api('POST', `/v2/complete/${completion}`, { body: answer, token: undefined });
 
-const stateOf = async (messageId: string): Promise<unknown> =>
-  z
-    .looseObject({ state: z.string() })
-    .parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`, { token: token() })))['state'];
-
-const ended = (messageId: string, state: string) =>
-  eventually(
-    () => stateOf(messageId),
-    (now) => now === state,
-  );
+const stateOf = async (messageId: string) => (await getInAnyState(messageId, token())).state;
+const ended = (messageId: string, state: string) => untilState(messageId, state, token());
 
 describe('a message to a name', () => {
   it('waits until a client takes it, and comes as the request that would have been sent', async () => {
@@ -252,15 +232,7 @@ describe('taking messages', () => {
 
   it('needs a token that may do it', async () => {
     const name = unique('name');
-    const make = async (fields: object) =>
-      z
-        .object({ token: z.string() })
-        .parse(
-          await ok(
-            api('POST', '/v2/tokens', { token: token(), body: { name: unique('t'), ...fields } }),
-            201,
-          ),
-        ).token;
+    const make = async (fields: object) => (await makeToken(fields, { token: token() })).token;
     const status = async (by: string) =>
       (await api('POST', `/v2/pull/${name}`, { token: by, body: { wait: '0s' } })).status;
     expect(await status(account.read_only_token)).toBe(403);

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   createReadStream,
   existsSync,
@@ -12,10 +10,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readArchive } from '../../local/backup/archive.ts';
 import { makeAccount, manage, type AccountRecord } from '../support/accounts.ts';
-import { svcQueue, type Ran } from '../support/command.ts';
+import { startSvcQueue, svcQueue, type Ran } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import type { Delivery, Inbox } from '../support/receiver.ts';
@@ -251,21 +249,13 @@ describe.runIf(service.target === 'local')('one account of a backup', () => {
     const dataDir = join(folder, 'killed');
     expect(await svcQueue(['restore', file(), '--data-dir', dataDir])).toMatchObject({ code: 0 });
     const made = hashesOf(await backUp(dataDir));
-    const args = [
-      inject('bundledStage'),
-      'restore',
-      file(),
-      '--data-dir',
-      dataDir,
-      '--account',
-      one?.id ?? '',
-    ];
+    const args = ['restore', file(), '--data-dir', dataDir, '--account', one?.id ?? ''];
     for (const name of ['lock', 'restoring-account', 'store.mdb']) {
-      const child = spawn(process.execPath, args, { stdio: 'ignore' });
+      const restoring = startSvcQueue(args);
       const watcher = watch(dataDir, (_event, changed) => {
-        if (changed === name) child.kill('SIGKILL');
+        if (changed === name) void restoring.kill();
       });
-      await once(child, 'close');
+      await restoring.ended;
       watcher.close();
       expect(hashesOf(await backUp(dataDir))).toEqual(made);
     }

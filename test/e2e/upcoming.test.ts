@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod/mini';
-import { api, ok, query } from '../support/api.ts';
+import { api, makeToken, ok, query } from '../support/api.ts';
 import { clockStage } from '../support/clockStage.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
@@ -170,9 +170,7 @@ describe.runIf(service.target === 'local')('the upcoming messages', () => {
     const path = `/v2/messages${query({ order: 'due', cursor })}`;
     await expectRefusal(api('GET', path, { ...by(), token: other.token }), 400, 'cursor is not one');
     await expectRefusal(api('GET', `/v2/messages${query({ cursor })}`, by()), 400, 'cursor is not one');
-    const body = { name: 'shop', scope: 'publish' };
-    const made = await ok(api('POST', '/v2/tokens', { ...by(), body }), 201);
-    const { token } = z.object({ token: z.string() }).parse(made);
+    const { token } = await makeToken({ scope: 'publish' }, by());
     await expectRefusal(api('GET', '/v2/messages?order=due', { ...by(), token }), 403, /publish/);
     await cancel({ label: 'whose' });
   });

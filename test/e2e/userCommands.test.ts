@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, unique } from '../support/api.ts';
-import { svcQueue } from '../support/command.ts';
+import { startSvcQueue, svcQueue } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -77,29 +74,15 @@ describe('the commands for users', () => {
 
   it('follow the log until Ctrl-C', async () => {
     const label = unique('followed');
-    const args = [
-      inject('bundledStage'),
-      'logs',
-      `label=${label}`,
-      `fromDate=${Date.now()}`,
-      '--follow',
-      '--json',
-    ];
-    const child = spawn(process.execPath, args, {
-      cwd: tmpdir(),
-      env: { PATH: process.env['PATH'], ...env },
-    });
-    const states: string[] = [];
-    const lines = createInterface({ input: child.stdout });
+    const args = ['logs', `label=${label}`, `fromDate=${Date.now()}`, '--follow', '--json'];
+    const following = startSvcQueue(args, env);
     await publish(receiver.inbox().url, { headers: { 'Svc-Label': label } });
-    for await (const line of lines) {
-      states.push(z.object({ state: z.string() }).parse(JSON.parse(line)).state);
-      if (states.includes('DELIVERED')) break;
-    }
+    await following.said(/"DELIVERED"/);
+    following.interrupt();
+    const { code, stdout } = await following.ended;
+    expect(code).toBe(0);
+    const states = [...stdout.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state);
     expect(states).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
-    child.kill('SIGINT');
-    await once(child, 'exit');
-    expect(child.exitCode).toBe(0);
   });
 
   it('hold and release, make and revoke tokens', async () => {
@@ -134,6 +117,9 @@ describe('the commands for users', () => {
     expect((await svcQueue(['login', '--url', service.url], place, `${service.token}\n`)).code).toBe(0);
     expect(statSync(join(home, 'svc-queue/login')).mode & 0o777).toBe(0o600);
     expect((await svcQueue(['queues'], place)).stdout).toMatch(/^NAME +PARALLELISM /);
+    const listener = startSvcQueue(['listen', '1'], place);
+    await listener.said(/^pull:listen goes to /);
+    await listener.kill();
     const half = await svcQueue(['queues'], { ...place, SVC_URL: 'https://other.example' });
     expect(half.output).toMatch(/^The variable SVC_TOKEN is missing/);
   });

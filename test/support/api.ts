@@ -55,6 +55,14 @@ export async function ok(answer: Promise<Answer>, status = 200): Promise<unknown
   return json;
 }
 
+const namedToken = z.object({ id: z.string(), token: z.string() });
+
+/** Makes a named token, such as `{ scope: 'read' }`. */
+export const makeToken = async (fields: object, init: ApiInit = {}): Promise<z.infer<typeof namedToken>> =>
+  namedToken.parse(
+    await ok(api('POST', '/v2/tokens', { ...init, body: { name: unique('token'), ...fields } }), 201),
+  );
+
 export const getMessage = async (messageId: string): Promise<z.infer<typeof messageShape>> =>
   messageShape.parse(await ok(api('GET', `/v2/messages/${messageId}`)));
 

@@ -18,7 +18,8 @@ export interface Front {
 const beginning =
   'HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 1000\r\n\r\n{';
 
-export async function startFront(target: string): Promise<Front> {
+/** @param ownPort 0 for any free port */
+export async function startFront(target: string, ownPort = 0): Promise<Front> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let fault: Fault | undefined;
@@ -54,7 +55,7 @@ export async function startFront(target: string): Promise<Front> {
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(ownPort, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The front has no TCP address.');

@@ -22,11 +22,16 @@ export const listedMessages = async (filters: Filters, count: number): Promise<r
 
 const inAnyState = z.looseObject({ messageId: z.string(), state: z.string(), url: z.string() });
 
-export const getInAnyState = async (messageId: string): Promise<z.infer<typeof inAnyState>> =>
-  inAnyState.parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`)));
+export const getInAnyState = async (messageId: string, token?: string): Promise<z.infer<typeof inAnyState>> =>
+  inAnyState.parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`, token ? { token } : {})));
 
-export const untilState = (messageId: string, state: string): Promise<z.infer<typeof inAnyState>> =>
+/** @param token of its account; by default that of the tests */
+export const untilState = (
+  messageId: string,
+  state: string,
+  token?: string,
+): Promise<z.infer<typeof inAnyState>> =>
   eventually(
-    () => getInAnyState(messageId),
+    () => getInAnyState(messageId, token),
     (message) => message.state === state,
   );

@@ -4,20 +4,26 @@
  * is found, or expires.
  */
 import * as z from 'zod/mini';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { queryPages } from '../../aws/dynamodb.ts';
+import { queryRows } from '../../aws/dynamodb.ts';
 import { tables } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { put, remove } from '../../aws/writes.ts';
-import { pullNameOf } from '../../destination/pull.ts';
+import { pullNameOf, pullOf } from '../../destination/pull.ts';
 import type { Message, OpenAttempt } from '../../message/message.ts';
-import { epochSeconds } from '../../shared/clock.ts';
-import { chunksOf } from '../../shared/lists.ts';
+import { epochSeconds, now } from '../../shared/clock.ts';
 
-export interface Offer {
+/** Labels and group are those by which a person holds deliveries. Offers of earlier versions have none. */
+const shape = z.object({
+  id: z.string(),
+  messageId: z.string(),
+  attempt: z.number(),
+  labels: z._default(z.array(z.string()), []),
+  topicName: z.optional(z.string()),
+});
+
+export interface Offer extends Readonly<Omit<z.infer<typeof shape>, 'id'>> {
   readonly accountId: string;
-  readonly messageId: string;
-  readonly attempt: number;
+  readonly url: string;
   readonly key: { readonly owner: string; readonly id: string };
 }
 
@@ -27,11 +33,15 @@ const ownerOf = (accountId: string, name: string): string => `pull#${accountId}#
 /** Digits of Unix milliseconds until the year 33658. */
 const digits = 15;
 
-const shape = z.object({ id: z.string(), messageId: z.string(), attempt: z.number() });
+/** DynamoDB bills as many offers as fit into 4 KB like one. Later reads are larger. */
+const firstRead = 20;
+
+/** Offers behind more than can be read within this time (ms) are not found, so that a long held line costs little. */
+const longestReadMs = 1_000;
 
 /** Offers an open attempt once, also if it is called again. */
 export async function putOffer(
-  { accountId, messageId, url, expiresAt }: Message,
+  { accountId, messageId, url, labels, topicName, expiresAt }: Message,
   open: OpenAttempt,
 ): Promise<void> {
   await put(settings.usageTable, {
@@ -39,31 +49,28 @@ export async function putOffer(
     id: `${String(open.startedAt).padStart(digits, '0')}#${messageId}#${open.number}`,
     messageId,
     attempt: open.number,
+    labels,
+    topicName,
     expiresAt: epochSeconds(expiresAt),
   });
 }
 
-/** Reads the offers of a name, strongly consistent, the earliest first, at most `atOnce` of them at once. */
-export async function* offersOf(
-  accountId: string,
-  name: string,
-  atOnce: number,
-): AsyncGenerator<readonly Offer[]> {
+/** Reads the offers of a name, strongly consistent, the earliest first. */
+export async function* offersOf(accountId: string, name: string): AsyncGenerator<Offer> {
   const owner = ownerOf(accountId, name);
-  const pages = queryPages({
+  const query = {
     TableName: settings.usageTable,
     ConsistentRead: true,
-    Limit: atOnce,
+    Limit: firstRead,
     KeyConditionExpression: '#owner = :owner',
     ExpressionAttributeNames: { '#owner': tables.usage.partitionKey },
     ExpressionAttributeValues: { ':owner': { S: owner } },
-  });
-  for await (const { Items = [] } of pages)
-    for (const some of chunksOf(Items, atOnce))
-      yield some.map((item) => {
-        const { id, ...offered } = shape.parse(unmarshall(item));
-        return { accountId, ...offered, key: { owner, id } };
-      });
+  };
+  const rows = queryRows(query, undefined, now() + longestReadMs);
+  for await (const row of rows) {
+    const { id, ...offered } = shape.parse(row);
+    yield { accountId, url: pullOf(name), ...offered, key: { owner, id } };
+  }
 }
 
 export async function removeOffer({ key }: Offer): Promise<void> {

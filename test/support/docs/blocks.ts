@@ -5,7 +5,7 @@ import { root } from '../bundledStage.ts';
 export interface Block {
   /** The document and line, such as `docs/api.md:20`. */
   readonly at: string;
-  /** The language after the fence: `sh`, `ts`, `js`, `json`, `python`. */
+  /** The language after the fence: `sh`, `ts`, `js`, `json`, `python`, `go`. */
   readonly language: string;
   readonly text: string;
   /** Code that comes before the block: the text of a comment `<!-- before: … -->` right above it. */

@@ -1,6 +1,8 @@
 /** Checks the types of the documents' programs, and runs them. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod/mini';
@@ -122,6 +124,19 @@ export async function runPython(
 ): Promise<string> {
   const { stdout } = await run(join(programs, 'python'), ['-c', text], optionsWith(env));
   return stdout;
+}
+
+/** Compiles and runs a program in Go. */
+export async function runGo(text: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-queue-go-'));
+  try {
+    const file = join(folder, 'main.go');
+    await writeFile(file, text);
+    const { stdout } = await run('go', ['run', file], optionsWith(env));
+    return stdout;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 const optionsWith = (env: Readonly<Record<string, string>>) => ({

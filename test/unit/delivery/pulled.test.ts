@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { Fate, itAtEachDeath } from '../../support/faults.ts';
 import type { Fixture } from '../../support/fixture.ts';
@@ -9,6 +9,7 @@ const importPulling = async () => ({
   ...(await import('../../../lambdas/delivery/pulled.ts')),
   ...(await import('../../../lambdas/delivery/extend.ts')),
   ...(await import('../../../lambdas/delivery/complete.ts')),
+  ...(await import('../../../lambdas/delivery/store/offers.ts')),
 });
 
 let fixture: Fixture;
@@ -78,6 +79,65 @@ describe('the calls of a message to a name', () => {
     fixture.reset();
     expect(await take(name)).toEqual([]);
     expect(fixture.operations()).toEqual({ QueryCommand: 1 });
+  });
+});
+
+describe('a line of 1,000 offers', () => {
+  let name = '';
+  let messageId = '';
+  let message: Awaited<ReturnType<typeof load>>['message'];
+  beforeEach(async () => {
+    ({ name } = new Fate());
+    messageId = await send(name);
+    await fixture.doJobs();
+    ({ message } = await load(messageId));
+  });
+
+  /** Offers without messages: a look at any of them would remove it. */
+  const offerMany = (startedAt: number) =>
+    Promise.all(
+      Array.from({ length: 1_000 }, (_, number) =>
+        lambdas.putOffer(
+          { ...message, labels: ['東京'], messageId: `msg_${number}` },
+          { number: 0, startedAt: startedAt + number, until: startedAt + hourMs },
+        ),
+      ),
+    );
+  const loadAccount = async () => (await fixture.loadAccount(fixture.account.id, true)) ?? fixture.account;
+  const takeOne = async (waitMs: number) => {
+    const account = await loadAccount();
+    fixture.reset();
+    const { messages } = await lambdas.takeAll(account, { name, count: 1, waitMs, withinMs: hourMs });
+    return messages.map((one) => one.messageId);
+  };
+
+  it('is read no further than what was asked for', async () => {
+    await offerMany(Date.now() + hourMs);
+    expect(await takeOne(0)).toEqual([messageId]);
+    // The first offers, and the message of one.
+    expect(fixture.operations()).toMatchObject({ QueryCommand: 2, DeleteItemCommand: 1 });
+  });
+
+  it.each(['host', 'account'] as const)('is not read while its %s is held', async (kind) => {
+    await offerMany(Date.now() + hourMs);
+    const which = kind === 'host' ? `pull:${name}` : '';
+    await lambdas.hold({ account: await loadAccount() }, kind, which, Buffer.from('{}'));
+    onTestFinished(async () => void (await lambdas.release(await loadAccount(), kind, which)));
+    expect(await takeOne(3_000)).toEqual([]);
+    // The hold at once, and after 0.5, 1.5 and 3 s; a timer may fire a moment early.
+    const { GetItemCommand: looks, ...others } = fixture.operations();
+    expect(looks).toBeLessThanOrEqual(5);
+    expect(others).toEqual({});
+  });
+
+  it('with a held label lets others pass, and no held message is read', async () => {
+    await offerMany(Date.now() - hourMs);
+    await lambdas.hold({ account: await loadAccount() }, 'label', '東京', Buffer.from('{}'));
+    expect(await takeOne(0)).toEqual([messageId]);
+    // 20, 40, 80, 160, 320 and 640 offers, and the one message.
+    expect(fixture.operations()).toMatchObject({ GetItemCommand: 1, QueryCommand: 7, DeleteItemCommand: 1 });
+    expect(await takeOne(0)).toEqual([]);
+    expect(fixture.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 6 });
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeApi } from '../../../lambdas/http/openapi/document.ts';
 import { schemasIn } from '../../../lambdas/http/openapi/parts/schemas.ts';
 import { completion } from '../../../operate/api/completion.ts';
-import { operationOf, operations, type ApiOperation } from '../../../operate/api/operations.ts';
+import { knownOperation, operations } from '../../../operate/api/operations.ts';
 import { operationIn, parseApi } from '../../../operate/api/options.ts';
 import { parseOpen } from '../../../operate/api/open.ts';
 import { requestOf } from '../../../operate/api/request.ts';
@@ -15,12 +15,6 @@ const actions = Object.entries(shortcuts).flatMap(([name, shortcut]) =>
     action,
   })),
 );
-
-function operation(id: string): ApiOperation {
-  const found = operationOf(id);
-  if (found === undefined) throw new Error(id);
-  return found;
-}
 
 describe('the commands for users', () => {
   it('reach every operation of the API’s description', () => {
@@ -85,14 +79,14 @@ describe('a request', () => {
       'retries=0',
       'Svc-Forward-X=1',
     ]);
-    expect(requestOf(operation('publishMessage'), values, '{"id":7}')).toEqual({
+    expect(requestOf(knownOperation('publishMessage'), values, '{"id":7}')).toEqual({
       method: 'POST',
       path: '/v2/publish/https%3A%2F%2Fa.example%2Fb%3Fc%3D1',
       headers: { 'content-type': 'application/json', 'Svc-retries': '0', 'Svc-Forward-X': '1' },
       body: '{"id":7}',
     });
     expect(
-      requestOf(operation('holdHost'), [
+      requestOf(knownOperation('holdHost'), [
         ['host', 'a:80'],
         ['duration', '2h'],
       ]),
@@ -100,9 +94,9 @@ describe('a request', () => {
       path: '/v2/hosts/a%3A80/hold',
       body: '{"duration":"2h"}',
     });
-    expect(requestOf(operation('notify'), [['event', 'run/a b']]).path).toBe('/v2/notify/run/a%20b');
+    expect(requestOf(knownOperation('notify'), [['event', 'run/a b']]).path).toBe('/v2/notify/run/a%20b');
     expect(
-      requestOf(operation('listLogs'), [
+      requestOf(knownOperation('listLogs'), [
         ['label', ['a', 'b']],
         ['fromDate', '2026-01-01T00:00Z'],
       ]).path,
