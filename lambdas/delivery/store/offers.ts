@@ -36,8 +36,8 @@ const digits = 15;
 /** DynamoDB bills as many offers as fit into 4 KB like one. Later reads are larger. */
 const firstRead = 20;
 
-/** Offers behind more than can be read within this time (ms) are not found, so that a long held line costs little. */
-const longestReadMs = 1_000;
+/** A look reads for this time (ms) at most: it has to answer. Offers behind more held ones are found after the release. */
+const longestReadMs = 5_000;
 
 /** Offers an open attempt once, also if it is called again. */
 export async function putOffer(
