@@ -103,7 +103,7 @@ it('A label, a URL group and the account are held and released as well', async (
   const holdOne = async (what: string, which?: string) => {
     await page.getByRole('button', { name: 'Hold deliveries', exact: true }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('What to hold').selectOption({ label: what });
+    await dialog.getByLabel('Kind').selectOption({ label: what });
     if (which !== undefined) await dialog.getByLabel('Which').fill(which);
     if (which?.includes(',') === true) {
       await dialog.getByRole('button', { name: 'Hold them' }).click();

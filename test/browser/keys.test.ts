@@ -62,15 +62,15 @@ it('A leaked named token is rotated with three clicks, and its changes are found
   const shown = page.getByRole('status').filter({ hasText: `The token ${name}` });
   const fresh = (await shown.locator('code').textContent()) ?? '';
   expect([await statusOf(leaked.token), await statusOf(fresh)]).toEqual([401, 200]);
-  expect(await page.getByText('its earlier secret ends').count()).toBe(0);
+  expect(await page.getByText('its earlier secret expires').count()).toBe(0);
   await page.getByRole('button', { name: `Rotate ${name}` }).click();
-  await dialog.getByLabel('The earlier secret ends').selectOption('1h');
+  await dialog.getByLabel('The earlier secret expires').selectOption('1h');
   await dialog.getByRole('button', { name: 'Rotate', exact: true }).click();
-  await page.getByText('its earlier secret ends in').waitFor();
+  await page.getByText('its earlier secret expires').waitFor();
   expect(await statusOf(fresh)).toBe(200);
   expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   await page.getByRole('link', { name: `Its changes: ${name}` }).click();
-  await page.getByText('Nothing matches.').waitFor();
+  await page.getByText('No change matches these filters.').waitFor();
   expect(await page.getByLabel('Who').inputValue()).toBe(leaked.id);
 });
 
@@ -88,7 +88,7 @@ it('The account’s own token is rotated, and the page goes on with the new one'
   expect([await statusOf(account.token), await statusOf(account.read_only_token)]).toEqual([401, 401]);
   expect([await statusOf(fresh), await statusOf(reading)]).toEqual([200, 200]);
   expect(await barriersOf(page)).toEqual([]);
-  await page.getByRole('link', { name: 'What was changed with the token' }).click();
+  await page.getByRole('link', { name: 'Changes made with the token' }).click();
   await page.getByRole('row', { name: 'account.rotateTokens' }).getByText('The account’s token').waitFor();
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByText('Signing keys', { exact: true }).waitFor();

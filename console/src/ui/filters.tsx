@@ -132,7 +132,7 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
   const isSet = ({ name }: FilterField): boolean => place.query.has(name);
   const [isOpen, setOpen] = useState(false);
   const [isRange, setRange] = useState(false);
-  const isFolded = isNarrow() && !isOpen;
+  const isFolded = isNarrow() && fields.length > 1 && !isOpen;
   const shown = fields.filter(
     (field) =>
       isOpen || (field.isMain === true && !isFolded) || isSet(field) || (isRange && field.isTime === true),

@@ -163,7 +163,7 @@ const Rotate = ({ place: { api, path }, of: { id, name }, onMade, then }: Revoke
     then={then}
     fields={{
       overlap: {
-        label: 'The earlier secret ends',
+        label: 'The earlier secret expires',
         options: [
           ['0s', 'Now, because it leaked'],
           ['1h', 'In an hour'],
