@@ -4,7 +4,6 @@ import { dollarsPerMillion, pricedOn } from '../verify/prices/prices.ts';
 import { printBill } from './bills.ts';
 import { printWholeBill } from './bill/print.ts';
 import { printBundles } from './bundles.ts';
-import { printConsole } from './console.ts';
 import { batchCount, countBody, type By } from './count.ts';
 import { printCpu } from './cpu.ts';
 import { bodies, jsonBody, jsonBodyName } from './events.ts';
@@ -84,7 +83,6 @@ const printers: Readonly<Record<Part, (fixture: Fixture) => Promise<readonly str
     lanes: async (fixture) => [...(await printLanes(fixture)), ...(await printLaneRows())],
     workflows: printWorkflows,
     idle: printIdle,
-    console: printConsole,
   };
 
 /**

@@ -6,7 +6,7 @@ import type { Month } from './bill/month.ts';
 import { pricedRegions } from '../verify/prices/prices.ts';
 
 /** The whole bill, messages without lanes, lanes, workflow runs, the console, or an idle deployment. */
-export const parts = ['cost', 'messages', 'lanes', 'workflows', 'console', 'idle'] as const;
+export const parts = ['cost', 'messages', 'lanes', 'workflows', 'idle'] as const;
 export type Part = (typeof parts)[number];
 
 export type Task =

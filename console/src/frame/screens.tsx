@@ -2,8 +2,6 @@
 import type { FunctionComponent } from 'preact';
 import type { AttentionPart } from '../api/attention.ts';
 import type { Place } from '../place.ts';
-import { DeadLetters } from '../screens/deadLetters/deadLetters.tsx';
-import { Messages } from '../screens/messages/messages.tsx';
 import { Overview } from '../screens/overview/overview.tsx';
 import { apis, type Api } from '../session.ts';
 import type * as Later from './later.ts';
@@ -33,16 +31,9 @@ const later = (screen: keyof typeof Later, path: string, name: string, more: Par
 
 export const screens: readonly Screen[] = [
   { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview, key: 'o' },
-  { path: 'messages', name: 'Messages', api: 'messaging', Screen: Messages, key: 'm' },
+  later('Messages', 'messages', 'Messages', { key: 'm' }),
   later('Upcoming', 'upcoming', 'Upcoming', { key: 'n' }),
-  {
-    path: 'dead-letters',
-    name: 'Dead letters',
-    api: 'messaging',
-    Screen: DeadLetters,
-    key: 'd',
-    needs: ['deadLetters'],
-  },
+  later('DeadLetters', 'dead-letters', 'Dead letters', { key: 'd', needs: ['deadLetters'] }),
   later('Publish', 'publish', 'Publish', { changes: true, key: 'p' }),
   later('Schedules', 'schedules', 'Schedules', { key: 's', needs: ['failingSchedules'] }),
   later('UrlGroups', 'url-groups', 'URL groups', { key: 'u' }),

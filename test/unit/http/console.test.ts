@@ -1,3 +1,5 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
@@ -11,9 +13,11 @@ const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object
 const context = z.custom<Context>((value) => typeof value === 'object');
 const result = z.custom<APIGatewayProxyResult>((value) => typeof value === 'object');
 
+let folder: string;
 let answerTo: (path: string) => Promise<APIGatewayProxyResult>;
 beforeAll(async () => {
-  vi.stubEnv('CONSOLE_DIRECTORY', writeConsole());
+  folder = writeConsole();
+  vi.stubEnv('CONSOLE_DIRECTORY', folder);
   const { handler } = await import('../../../lambdas/handlers/console.ts');
   answerTo = async (path) => {
     const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
@@ -64,6 +68,14 @@ describe('the address of the console', () => {
       }
     }
     for (const code of Object.keys(errorCodes)) expect(ids.get('errors.html')).toContain(code);
+  });
+
+  it('loads less than 60 KB at first, compressed', () => {
+    const page = readFileSync(join(folder, 'index.html'), 'utf8');
+    const names = [...page.matchAll(/console\/([^"]+)"/g)].map(([, name = '']) => name);
+    expect(names.length).toBeGreaterThan(3);
+    const bytes = names.reduce((sum, name) => sum + statSync(join(folder, `${name}.br`)).size, 0);
+    expect(bytes).toBeLessThan(60_000);
   });
 
   it('that ends with a slash redirects to the one without, which relative names need', async () => {
