@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { Marked, type Token } from 'marked';
 import {
   addresses,
+  codeOnPage,
   isElsewhere,
   isFileName,
   root,
@@ -59,7 +60,7 @@ function render(document: string, linked: Set<string>) {
       html: ({ text }) => (text.startsWith('<!--') ? '' : text),
     },
   });
-  const body = marked.parse(readFileSync(join(root, document), 'utf8'), { async: false });
+  const body = marked.parse(codeOnPage(readFileSync(join(root, document), 'utf8')), { async: false });
   // Keys reach each part that scrolls sideways.
   return { body: body.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">'), headings };
 }

@@ -41,7 +41,7 @@ for (const [address, html] of pages) {
     faults.push(`${address} loads something from another host.`);
   if (html.includes('<!-- before')) faults.push(`${address} shows the code for tests.`);
 }
-if (!/<img src="[^"]*\/console\.[^"]*png"/.test(pages.get('index') ?? ''))
+if (!/<img src="[^"]*\/life\.[^"]*webp"/.test(pages.get('index') ?? ''))
   faults.push('The first page has no picture of the console.');
 
 const chunks = join(dist, 'assets/chunks');

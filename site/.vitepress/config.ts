@@ -6,6 +6,7 @@ import type { Plugin } from 'vite';
 import {
   addresses,
   addressOf,
+  codeOnPage,
   isElsewhere,
   isFileName,
   root,
@@ -33,8 +34,10 @@ const markdown: MarkdownOptions = {
       state.tokens = state.tokens.filter(
         ({ type, content }) => type !== 'html_block' || !content.startsWith('<!--'),
       );
+      for (const token of state.tokens) token.content = codeOnPage(token.content);
       for (const { children } of state.tokens)
         for (const [at, token] of children?.entries() ?? []) {
+          token.content = codeOnPage(token.content);
           const link = token.type === 'link_open' ? token.attrGet('href') : null;
           if (link === null || isElsewhere(link)) continue;
           const target = targetOf(document, link);
