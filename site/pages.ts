@@ -131,7 +131,7 @@ export function targetOf(document: string, link: string): Target {
 /** Whether a link's text is the name of a document, which means nothing to readers of pages. */
 export const isFileName = (text: string): boolean => /^(?:docs\/)?[\w-]+\.md$/.test(text);
 
-/** What commands on pages install. A release changes it to `svc-queue`; until then, nobody may own that name: see SECURITY.md. */
+/** Commands on pages install this. A release changes it to `svc-queue`, a name that is not registered yet: see SECURITY.md. */
 const installed = './svc-queue-0.1.0.tgz';
 
 /** Code on a page, from a document's code, which installs the archive. */
