@@ -197,7 +197,8 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
     ['account id', account],
     ['ManagementUrl', managing.url],
     ['Url', messaging.url],
-    ['the release before', 'latest'],
+    ['new release', '0.2.0'],
+    ['old release', '0.1.0'],
     ['version', '1'],
     ['region', home],
   ]);
