@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { type BuildOptions, buildSync, type Metafile } from 'esbuild';
 import { root } from '../site/pages.ts';
 import { makeDocuments } from './documents.ts';
@@ -14,10 +14,11 @@ const hashed = (name: string, content: Uint8Array): string => {
   return `${basename(name, end)}-${hash}${end}`;
 };
 
-const brotli = (name: string, content: Uint8Array) =>
-  [`${name}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })] as const;
-
-const gzip = (name: string, content: Uint8Array) => [`${name}.gz`, gzipSync(content, { level: 9 })] as const;
+/** Compressed as `<name>.br`, from which the service makes other encodings. Pictures are compressed already. */
+const compressed = (name: string, content: Uint8Array): readonly [string, Uint8Array] =>
+  name.endsWith('.webp')
+    ? [name, content]
+    : [`${name}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })];
 
 export const consoleBuild = {
   absWorkingDir: root,
@@ -57,10 +58,7 @@ function sharedBy({ outputs }: Metafile, script: string): string {
   return links.join('\n    ');
 }
 
-/**
- * @returns the files by name, each plain and compressed; `index.html` and pictures only plain, documents without gzip, which only
- * rare clients need
- */
+/** @returns the files by name, compressed; `index.html` and pictures are not */
 export function buildConsole(): ReadonlyMap<string, Uint8Array> {
   const { outputFiles, metafile } = buildSync(consoleBuild);
   const icon = readFileSync(join(root, 'console/icon.svg'));
@@ -80,15 +78,7 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
     .replace('%SCRIPT%', `console/${named('app', '.js')}`)
     .replace('%SHARED%', sharedBy(metafile, named('app', '.js')));
   return new Map([
-    ...[...files].flatMap(([name, content]) => [
-      [name, content] as const,
-      brotli(name, content),
-      gzip(name, content),
-    ]),
-    ...[...documents].flatMap(([name, content]) => [
-      [name, content] as const,
-      ...(name.endsWith('.webp') ? [] : [brotli(name, content)]),
-    ]),
+    ...[...files, ...documents].map(([name, content]) => compressed(name, content)),
     // The service fills in the page when it serves it.
     ['index.html', Buffer.from(page)] as const,
   ]);

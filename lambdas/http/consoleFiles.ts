@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import type { Header } from '../shared/headers.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
@@ -26,20 +27,26 @@ const types: ReadonlyMap<string, string> = new Map([
 const cacheControlOf = (name: string): string =>
   /-[0-9A-Za-z]{8,10}\.(?:js|css|svg)$/.test(name) ? 'public, max-age=31536000, immutable' : 'no-cache';
 
-/** Smallest first. */
-const encodings = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const;
-
 const names: ReadonlySet<string> = new Set(readdirSync(folder));
+
+const isKnown = (name: string): boolean => names.has(`${name}.br`) || names.has(name);
+
+/** The encodings of a file. Most files are stored in the first one. */
+const encodings = {
+  br: (name: string) => readFileSync(join(folder, `${name}.br`)),
+  gzip: (name: string) => gzipSync(contentOf(name, 'identity')),
+  identity: (name: string) =>
+    names.has(name) ? readFileSync(join(folder, name)) : brotliDecompressSync(contentOf(name, 'br')),
+};
+type Encoding = keyof typeof encodings;
 
 /** Files are read when they are first requested: most pages of the documents never are. */
 const contents = new Map<string, Uint8Array>();
 
-function contentOf(name: string): Uint8Array {
-  const content = contents.get(name) ?? readFileSync(join(folder, name));
-  contents.set(name, content);
+function contentOf(name: string, encoding: Encoding): Uint8Array {
+  const key = `${encoding} ${name}`;
+  const content = contents.get(key) ?? encodings[encoding](name);
+  contents.set(key, content);
   return content;
 }
 
@@ -75,17 +82,16 @@ export const consolePage = (): Served => ({
 /** @throws HttpError 404 for an unknown file */
 export function consoleFile(name: string, headers: readonly Header[]): Served {
   const type = types.get(extname(name));
-  if (type === undefined || !names.has(name) || name === 'index.html') {
+  if (type === undefined || !isKnown(name) || name === 'index.html') {
     throw notFound(
       'file_not_found',
       `The console has no file ${quote(name)}. Load its page again: there may be a new version.`,
     );
   }
   const accepted = acceptedEncodings(headers);
-  const [encoding, end = ''] =
-    encodings.find(([one, end]) => accepted.has(one) && names.has(name + end)) ?? [];
+  const encoding = (['br', 'gzip'] as const).find((one) => names.has(`${name}.br`) && accepted.has(one));
   return {
-    body: contentOf(name + end),
+    body: contentOf(name, encoding ?? 'identity'),
     headers: {
       ...headersOf(type, cacheControlOf(name)),
       vary: 'accept-encoding',

@@ -371,14 +371,14 @@ describe('many runs', () => {
     await fixture.doJobs();
     state.isWell = true;
     const seen = inbox.deliveries.length;
-    // Each AWS call of these requests takes 200 ms of the one core that they share. Other calls, such as renewals, take none: a
+    // Each AWS call of these requests takes 150 ms of the one core that they share. Other calls, such as renewals, take none: a
     // busy machine makes more of them.
     const asked = new AsyncLocalStorage<boolean>();
     let passedMs = 0;
     const time = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => time + passedMs);
     fixture.onCall(() => {
-      if (asked.getStore() === true) passedMs += 200;
+      if (asked.getStore() === true) passedMs += 150;
     });
     const made = new Set<string>();
     const cursors = new Set<string>();
