@@ -219,6 +219,11 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
        done
        svc-queue destroy`,
     ],
+    // The version before is no longer in use then.
+    [
+      /lambda delete-function/,
+      `aws lambda update-alias --function-name "$function" --name live --function-version '$LATEST'`,
+    ],
     [
       /svc-queue redrive/,
       `aws sqs send-message --queue-url "$(resource Service SQS::Queue QueuesUndeliveredFires)" \\
