@@ -24,7 +24,8 @@ function Submitted({ of: { submitted, returned, refusal, error } }: { readonly o
 
 export function Requests({ of }: { readonly of: readonly Request[] }) {
   if (of.length === 0) return null;
-  const shown = of.slice(-mostShown);
+  // The API lists them by their ends, and the next one may end before the one that caused it.
+  const shown = of.toSorted((one, other) => one.startedAt - other.startedAt).slice(-mostShown);
   return (
     <Card title="Requests to the endpoint">
       <Table
