@@ -5,7 +5,7 @@ import { isRivalName, type RivalName, rivals } from './against/rivals.ts';
 import type { Month } from './bill/month.ts';
 import { pricedRegions } from '../verify/prices/prices.ts';
 
-/** The whole bill, messages without lanes, lanes, workflow runs, the console, or an idle deployment. */
+/** The whole bill, messages without lanes, lanes, workflow runs, or an idle deployment. */
 export const parts = ['cost', 'messages', 'lanes', 'workflows', 'idle'] as const;
 export type Part = (typeof parts)[number];
 

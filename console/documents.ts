@@ -5,13 +5,12 @@ import { Marked, type Token } from 'marked';
 import {
   addresses,
   codeOnPage,
-  isElsewhere,
-  isFileName,
   root,
   sectionsOfPages,
   slugify,
   targetOf,
   titleOf,
+  version,
 } from '../site/pages.ts';
 
 /** The name of a page's file, without `.html`. All files are in one folder. */
@@ -37,17 +36,16 @@ function render(document: string, linked: Set<string>) {
   const marked = new Marked({
     walkTokens: (token) => {
       if (token.type !== 'link' && token.type !== 'image') return;
-      const link = String(token['href']);
-      if (isElsewhere(link)) return;
-      const target = targetOf(document, link);
+      const text = String(token['text']);
+      const target = targetOf(document, String(token['href']), text);
+      if (target === undefined) return;
       if ('file' in target) {
         linked.add(target.file);
         token['href'] = basename(target.file);
         return;
       }
       token['href'] = `${nameOf(target.page)}.html${target.anchor}`;
-      if (isFileName(String(token['text'])))
-        token.tokens = [{ type: 'text', raw: target.title, text: target.title }];
+      if (target.text !== text) token.tokens = [{ type: 'text', raw: target.text, text: target.text }];
     },
     renderer: {
       heading({ tokens, depth }) {
@@ -65,8 +63,8 @@ function render(document: string, linked: Set<string>) {
   return { body: body.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">'), headings };
 }
 
-const navigation = (current: string): string =>
-  sectionsOfPages()
+const navigation = (sections: ReturnType<typeof sectionsOfPages>, current: string): string =>
+  sections
     .map(({ section, pages }) => {
       const links = pages.map(({ page, title }) => {
         const mark = page === current ? ' aria-current="page"' : '';
@@ -82,7 +80,7 @@ const navigation = (current: string): string =>
  * @returns the files by name: the pages, what they show or link to, and `documents.json`, in which the console searches
  */
 export function makeDocuments(style: string, icon: string): ReadonlyMap<string, Uint8Array> {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const sections = sectionsOfPages();
   const linked = new Set<string>();
   const files = new Map<string, Uint8Array>();
   const index = [...addresses].map(([document, page]) => {
@@ -103,7 +101,7 @@ export function makeDocuments(style: string, icon: string): ReadonlyMap<string, 
     <main>
 ${body}</main>
     <nav id="pages" aria-label="Pages">
-${navigation(page)}
+${navigation(sections, page)}
     </nav>
   </body>
 </html>

@@ -1,6 +1,9 @@
 /** The documents as pages, on the site and beside the console, and the order of both. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
+
+export const { version } = manifest;
 
 /** The repository's folder. This file runs from source, or from a bundle in a folder below. */
 export const root = (function above(folder: string): string {
@@ -110,32 +113,29 @@ export const slugify = (heading: string): string =>
     .replaceAll(/\s/g, '-');
 
 type Target =
-  /** The anchor is empty, or starts with `#`. */
-  { readonly page: string; readonly anchor: string; readonly title: string } | { readonly file: string };
+  /** The anchor is empty, or starts with `#`. The text is the page's title instead of the name of its file. */
+  { readonly page: string; readonly anchor: string; readonly text: string } | { readonly file: string };
 
 /**
  * Finds the page that a document links to, or the file, of which the site has a copy.
  *
  * @param document the path of its file from the root
+ * @returns undefined if the link stays on its page or leaves the documents
  * @throws Error if there is no such file
  */
-export function targetOf(document: string, link: string): Target {
+export function targetOf(document: string, link: string, text: string): Target | undefined {
+  if (/^(?:#|\w+:)/.test(link)) return undefined;
   const [path = '', ...anchor] = link.split(/(?=#)/);
   const file = posix.join(posix.dirname(document), path);
   const page = addresses.get(file);
-  if (page !== undefined) return { page, anchor: anchor.join(''), title: titleOf(page) };
+  const isFileName = /^(?:docs\/)?[\w-]+\.md$/.test(text);
+  if (page !== undefined) return { page, anchor: anchor.join(''), text: isFileName ? titleOf(page) : text };
   if (!existsSync(join(root, file))) throw new Error(`${document} links to ${link}, which does not exist.`);
   return { file };
 }
-
-/** Whether a link's text is the name of a document, which means nothing to readers of pages. */
-export const isFileName = (text: string): boolean => /^(?:docs\/)?[\w-]+\.md$/.test(text);
 
 /** Commands on pages install this. A release changes it to `svc-queue`, a name that is not registered yet: see SECURITY.md. */
 const installed = './svc-queue-0.1.0.tgz';
 
 /** Code on a page, from a document's code, which installs the archive. */
 export const codeOnPage = (code: string): string => code.replaceAll('./svc-queue-0.1.0.tgz', installed);
-
-/** Whether a link stays on its page or leaves the documents. */
-export const isElsewhere = (link: string): boolean => /^(?:#|\w+:)/.test(link);

@@ -186,7 +186,7 @@ export interface OpenAttempt {
   readonly startedAt: number;
   /** When it fails if it is not completed. */
   readonly until: number;
-  /** True until a client takes it. False once its end was changed: it was taken, or got more time. */
+  /** True while the message waits for a client. A client that takes it, or gets more time for it, makes this false. */
   readonly isOffered?: boolean | undefined;
 }
 

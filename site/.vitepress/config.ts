@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MarkdownEnv, MarkdownOptions } from 'vitepress';
 import { defineConfig } from 'vitepress';
@@ -7,16 +7,13 @@ import {
   addresses,
   addressOf,
   codeOnPage,
-  isElsewhere,
-  isFileName,
   root,
   sectionsOfPages,
   slugify,
   targetOf,
+  version,
 } from '../pages.ts';
 import { searchOptions, tokenize } from './words.ts';
-
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
 /** The path of the site: pages of a repository on GitHub are below its name. */
 const base = process.env['DOCS_BASE'] ?? '/';
@@ -27,6 +24,9 @@ const files = new Set<string>();
 const markdown: MarkdownOptions = {
   anchor: { slugify },
   config: (md) => {
+    md.core.ruler.before('normalize', 'installed', (state) => {
+      state.src = codeOnPage(state.src);
+    });
     md.core.ruler.push('documents', (state) => {
       const { path, realPath } = state.env as MarkdownEnv;
       const document = (realPath ?? path).slice(root.length + 1);
@@ -34,21 +34,20 @@ const markdown: MarkdownOptions = {
       state.tokens = state.tokens.filter(
         ({ type, content }) => type !== 'html_block' || !content.startsWith('<!--'),
       );
-      for (const token of state.tokens) token.content = codeOnPage(token.content);
       for (const { children } of state.tokens)
         for (const [at, token] of children?.entries() ?? []) {
-          token.content = codeOnPage(token.content);
           const link = token.type === 'link_open' ? token.attrGet('href') : null;
-          if (link === null || isElsewhere(link)) continue;
-          const target = targetOf(document, link);
+          if (link === null) continue;
           const text = children?.[at + 1];
+          const target = targetOf(document, link, text?.content ?? '');
+          if (target === undefined) continue;
           if ('file' in target) {
             files.add(target.file);
             token.attrSet('href', `${base}${target.file}`);
             token.attrSet('target', '_blank');
           } else {
             token.attrSet('href', addressOf(target.page) + target.anchor);
-            if (text !== undefined && isFileName(text.content)) text.content = target.title;
+            if (text !== undefined) text.content = target.text;
           }
         }
     });

@@ -57,7 +57,7 @@ await runOperations({
       states.push((await post(`complete/${completion}`, { status })).json['state']);
     deepEqual(states, ['DELIVERED', 'DELIVERED']);
   },
-  'complete/{completion}; with a failure, and the message comes again': async () => {
+  'complete/{completion}; a failure, after which the message is offered again': async () => {
     const { name, completion } = await publishAndTake('Svc-Retry-Delay: 0');
     equal((await post(`complete/${completion}`, { status: 503 })).json['state'], 'RETRY');
     equal((await takeOne(name))['retried'], 1);

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { settings } from '../../lambdas/options/described.ts';
 import { headerName } from '../../lambdas/shared/headers.ts';
+import { slugify } from '../../site/pages.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const texts = [
@@ -35,14 +36,8 @@ it('The documents name files', () => {
 
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
 
-/** Returns the link targets of headings: their words in lower case, joined by hyphens. */
 const anchorsOf = (name: string): readonly string[] =>
-  [...withoutCode(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(/\s/g, '-'),
-  );
+  [...withoutCode(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => slugify(heading));
 
 /** Returns a document’s links into the project: the file, and the heading after `#`. */
 const linksIn = (name: string): readonly { link: string; file: string; anchor: string }[] =>

@@ -19,11 +19,13 @@ const mostFound = 10;
 export function findDocuments(pages: Answer<typeof documents>, words: string) {
   const wanted = words.toLowerCase().split(/\s+/);
   const fits = (text: string): boolean => wanted.every((word) => text.toLowerCase().includes(word));
-  const found = pages.flatMap(({ page, title, headings }) => [
-    ...(fits(title) ? [{ name: title, rank: 0, url: documentUrl(page) }] : []),
-    ...headings
+  const titled = pages
+    .filter(({ title }) => fits(title))
+    .map(({ page, title }) => ({ name: title, url: documentUrl(page) }));
+  const headed = pages.flatMap(({ page, title, headings }) =>
+    headings
       .filter(({ text }) => fits(text))
-      .map(({ id, text }) => ({ name: `${title}: ${text}`, rank: 1, url: documentUrl(page, id) })),
-  ]);
-  return found.sort((a, b) => a.rank - b.rank).slice(0, mostFound);
+      .map(({ id, text }) => ({ name: `${title}: ${text}`, url: documentUrl(page, id) })),
+  );
+  return [...titled, ...headed].slice(0, mostFound);
 }
